@@ -19,13 +19,47 @@ const hasTools = () => {
   }
 };
 
+/** The scripts of a page beside those that `index.html` names. */
+const scriptsOf = (output, page, html) => {
+  const chunks = new Map(output.filter(({ type }) => type === 'chunk').map((chunk) => [chunk.fileName, chunk]));
+  const found = new Set(
+    [...chunks.values()].filter(({ facadeModuleId }) => facadeModuleId?.endsWith(page)).map(({ fileName }) => fileName),
+  );
+  for (const name of found) for (const imported of chunks.get(name)?.imports ?? []) found.add(imported);
+  return [...found].map((name) => `/${name}`).filter((path) => !html.includes(path));
+};
+
+/** Builds `src/first-read.ts`, which names scripts that were built before it, and puts it at the front of the page. */
+const addFirstRead = async (build, output) => {
+  const page = join(dist, 'index.html');
+  const html = readFileSync(page, 'utf8');
+  const [script] = (
+    await build({
+      configFile: false,
+      logLevel: 'warn',
+      root: folder,
+      define: { TRACE_SCRIPTS: JSON.stringify(scriptsOf(output, '/pages/trace/trace-page.tsx', html)) },
+      build: {
+        target: 'es2023',
+        outDir: 'dist',
+        emptyOutDir: false,
+        modulePreload: false,
+        rolldownOptions: { input: join(folder, 'src', 'first-read.ts') },
+      },
+    })
+  ).output;
+  const tag = `<script type="module" async crossorigin src="/${script.fileName}"></script>`;
+  writeFileSync(page, html.replace('<script type="module"', `${tag}\n    <script type="module"`));
+};
+
 if (!hasTools()) {
   console.log('The interface was not built: its tools are not installed. `npm ci`, without --omit=dev, builds it.');
 } else {
   // Whatever the caller set: React's form for development is twice as large.
   process.env.NODE_ENV = 'production';
   const { build } = await import('vite');
-  await build({ configFile: join(folder, 'vite.config.mjs'), logLevel: 'warn' });
+  const { output } = await build({ configFile: join(folder, 'vite.config.mjs'), logLevel: 'warn' });
+  await addFirstRead(build, output);
   for (const file of [
     join(dist, 'index.html'),
     ...readdirSync(join(dist, 'assets')).map((n) => join(dist, 'assets', n)),

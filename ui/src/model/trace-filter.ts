@@ -49,7 +49,7 @@ export type Repeats = {
  * lost in a group.
  */
 export const findRepeats = (rows: TraceRows): Repeats => {
-  const { spans, parent, size, isError } = rows;
+  const { spans, parent, size, siblings: siblingCount, isError } = rows;
   const failed = Uint8Array.from(isError);
   for (let row = spans.length - 1; row >= 0; row -= 1) {
     const above = parent[row] ?? -1;
@@ -57,6 +57,7 @@ export const findRepeats = (rows: TraceRows): Repeats => {
   }
   const siblings = new Map<string, number[]>();
   for (const [row, { name, kind }] of spans.entries()) {
+    if ((siblingCount[row] ?? 0) < LEAST_REPEATS) continue;
     const key = `${parent[row]} ${kind} ${name}`;
     const list = siblings.get(key);
     if (list === undefined) siblings.set(key, [row]);

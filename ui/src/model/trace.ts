@@ -24,7 +24,8 @@ export const nsSince = (instant: string, baseMs: number): number => {
  */
 export type TraceRows = {
   readonly spans: readonly Span[];
-  readonly rowOf: ReadonlyMap<string, number>;
+  /** The row of a span, by its id. */
+  readonly rowOf: Pick<ReadonlyMap<string, number>, 'get'>;
   readonly parent: Int32Array;
   readonly depth: Int32Array;
   /** Rows of the span and all below it. */
@@ -56,19 +57,33 @@ const baseOf = (spans: readonly Span[]): number => {
   return Number.isFinite(base) ? base : 0;
 };
 
+/** Where each span stands in a list; of several with one id, the first. */
+const indexById = (spans: readonly Span[]): ReadonlyMap<string, number> => {
+  const indexOf = new Map<string, number>();
+  for (let index = spans.length - 1; index >= 0; index -= 1) indexOf.set(spans[index]?.span_id ?? '', index);
+  return indexOf;
+};
+
+type Given = {
+  readonly spans: readonly Span[];
+  readonly indexOf: ReadonlyMap<string, number>;
+  readonly missing: ReadonlySet<string>;
+};
+
 /**
  * Puts a span before the first child of each parent that is not stored. Spans of one lost parent stay together so, and the reader
  * sees that something is missing, and where.
  */
-const standIns = (
-  given: readonly Span[],
-): { readonly spans: readonly Span[]; readonly missing: ReadonlySet<string> } => {
-  const stored = new Set(given.map(({ span_id }) => span_id));
+const standIns = (given: readonly Span[]): Given => {
+  const stored = indexById(given);
+  const isLost = (parent: string | undefined): parent is string => parent !== undefined && !stored.has(parent);
   const missing = new Set<string>();
+  // The ids of a large trace are gathered once where they can be: to gather them is a large part of its layout.
+  if (!given.some((span) => isLost(span.parent_span_id))) return { spans: given, indexOf: stored, missing };
   const spans: Span[] = [];
   for (const span of given) {
     const parent = span.parent_span_id;
-    if (parent !== undefined && !stored.has(parent) && !missing.has(parent)) {
+    if (isLost(parent) && !missing.has(parent)) {
       missing.add(parent);
       const { trace_id, start_time, received_at, correlation } = span;
       spans.push({
@@ -86,14 +101,12 @@ const standIns = (
     }
     spans.push(span);
   }
-  return { spans, missing };
+  return { spans, indexOf: indexById(spans), missing };
 };
 
 /** Links parents to children in the given order. A span that is its own ancestor is cut loose, so that each is drawn once. */
-const linkChildren = (spans: readonly Span[]) => {
+const linkChildren = ({ spans, indexOf }: Given) => {
   const count = spans.length;
-  const indexOf = new Map<string, number>();
-  for (const [index, span] of spans.entries()) if (!indexOf.has(span.span_id)) indexOf.set(span.span_id, index);
   const parent = new Int32Array(count).fill(NONE);
   const firstChild = new Int32Array(count).fill(NONE);
   const lastChild = new Int32Array(count).fill(NONE);
@@ -152,18 +165,14 @@ const orderRows = ({ parent, firstChild, nextSibling }: ReturnType<typeof linkCh
  * @param nowMs the service's time, to which a span without an end is drawn
  */
 export const layOut = (stored: readonly Span[], nowMs: number): TraceRows => {
-  const { spans: given, missing } = standIns(stored);
-  const count = given.length;
+  const given = standIns(stored);
+  const { missing } = given;
+  const count = given.spans.length;
   const links = linkChildren(given);
   const order = orderRows(links);
-  const spans = Array.from(order, (index) => given[index] as Span);
-  const rowOf = new Map<string, number>();
+  const spans = Array.from(order, (index) => given.spans[index] as Span);
   const rowOfIndex = new Int32Array(count);
-  for (const [row, index] of order.entries()) {
-    rowOfIndex[index] = row;
-    const id = given[index]?.span_id ?? '';
-    if (!rowOf.has(id)) rowOf.set(id, row);
-  }
+  for (const [row, index] of order.entries()) rowOfIndex[index] = row;
   const parent = new Int32Array(count).fill(NONE);
   const depth = new Int32Array(count);
   const size = new Int32Array(count).fill(1);
@@ -216,7 +225,12 @@ export const layOut = (stored: readonly Span[], nowMs: number): TraceRows => {
   }
   return {
     spans,
-    rowOf,
+    rowOf: {
+      get: (id) => {
+        const index = given.indexOf.get(id);
+        return index === undefined ? undefined : rowOfIndex[index];
+      },
+    },
     parent,
     depth,
     size,

@@ -167,6 +167,19 @@ describe('5: the first run', () => {
     expect(await page.evaluate(() => JSON.stringify([localStorage, sessionStorage]))).not.toContain('read-key-7');
     await page.reload();
     await page.getByRole('alert').first().waitFor();
+    // Kept over reloads, it goes along with what is asked for before the interface is there.
+    await page.getByRole('button', { name: 'No key' }).click();
+    await dialog.getByLabel('Key', { exact: true }).fill('read-key-7');
+    await dialog.getByLabel('Keep it over reloads').check();
+    await dialog.getByRole('button', { name: 'Use' }).click();
+    await page.getByRole('treegrid', { name: 'Spans' }).waitFor();
+    const answers: number[] = [];
+    page.on('response', (response) => {
+      if (response.url().includes(`/v1/api/traces/${locked}?`)) answers.push(response.status());
+    });
+    await page.reload();
+    await page.getByRole('treegrid', { name: 'Spans' }).waitFor();
+    expect(answers).toEqual([200]);
     expect(own.lines.join('\n')).not.toContain('read-key-7');
   });
 

@@ -87,6 +87,29 @@ describe('a trace of 10,000 spans', () => {
     await page.getByRole('region', { name: 'Span' }).getByText('payload payload').first().waitFor();
   });
 
+  it('2: is asked for while the scripts of the interface are on their way, and once', async () => {
+    const page = await stage.open('/settings');
+    const { promise: asksForBoth, resolve: goOn } = Promise.withResolvers<void>();
+    await page.route('**/assets/index-*.js', async (route) => {
+      await asksForBoth;
+      await route.continue();
+    });
+    await page.goto('about:blank');
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+    const both = Promise.all([
+      page.waitForRequest(`**/v1/api/traces/${big}?**`),
+      page.waitForRequest('**/assets/trace-page-*.js'),
+    ]);
+    await page.goto(new URL(`/traces/${big}?project=big`, stage.url).href, { waitUntil: 'commit' });
+    await both;
+    expect(asked).not.toContain('/v1/api/projects');
+    goOn();
+    await page.getByRole('treegrid', { name: 'Spans' }).getByRole('row').first().waitFor();
+    expect(asked).toContain('/v1/api/projects');
+    expect(asked.filter((path) => path === `/v1/api/traces/${big}`)).toHaveLength(1);
+  });
+
   it('2: a scroll through all of it shows no row empty', async () => {
     const page = await stage.open(`/traces/${big}?project=big`);
     const grid = page.getByRole('treegrid', { name: 'Spans' });
@@ -119,6 +142,13 @@ describe('a trace of 10,000 spans', () => {
     const last = grid.locator(`[aria-rowindex="${SPANS}"]`);
     await last.waitFor();
     expect(await last.getAttribute('aria-level')).toBe(String(SPANS));
+    // However deep, there is room for its name.
+    for (const width of [1280, 320]) {
+      await page.setViewportSize({ width, height: 800 });
+      await expect.poll(async () => (await last.getByTitle('link 9999').boundingBox())?.width).toBeGreaterThan(60);
+    }
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await grid.focus();
     await page.keyboard.press('3');
     await expect.poll(() => grid.getAttribute('aria-rowcount')).toBe('3');
     expect(new URL(page.url()).searchParams.get('lvl')).toBe('3');

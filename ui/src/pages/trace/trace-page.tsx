@@ -64,6 +64,9 @@ const Head = ({ loaded: { trace, truncated } }: { readonly loaded: TraceDetail }
   );
 };
 
+const isRunning = ({ spans }: TraceDetail): boolean =>
+  spans.some((span) => span.end_time === undefined && !span.is_event);
+
 /** One trace, its payloads left where they are until somebody looks at a span. */
 export default function TracePage() {
   const { traceId } = useParams({ strict: false }) as { readonly traceId: string };
@@ -71,12 +74,14 @@ export default function TracePage() {
     traceQuery(traceId, 'scores,feedback'),
     // Refreshed while something of it still runs.
     true,
-    (data) => data.spans.some((span) => span.end_time === undefined && !span.is_event),
+    isRunning,
   );
   const { data, dataUpdatedAt } = query;
+  // Only what still runs is drawn up to now. Another answer that says the same is no reason to lay a large trace out again, and to hold both.
+  const drawnAt = data !== undefined && isRunning(data) ? dataUpdatedAt : 0;
   const rows = useMemo(
-    () => (data === undefined ? undefined : layOut(data.spans, serverTimeOf(dataUpdatedAt))),
-    [data, dataUpdatedAt],
+    () => (data === undefined ? undefined : layOut(data.spans, serverTimeOf(drawnAt))),
+    [data, drawnAt],
   );
   return (
     <Loaded query={query} what="the trace" head="Trace">

@@ -76,8 +76,9 @@ export const TraceView = ({ loaded, rows }: { readonly loaded: TraceDetail; read
   );
   const root = state.root === undefined ? undefined : rowOf.get(state.root);
   const matches = useMemo(() => matchRows(rows, state.find ?? ''), [rows, state.find]);
-  const critical = useMemo(() => criticalPath(rows), [rows]);
   const { only } = state;
+  const hasCritical = only === 'critical' || state.line === 'critical';
+  const critical = useMemo(() => (hasCritical ? criticalPath(rows) : NOTHING), [rows, hasCritical]);
   const zoom = useMemo<Zoom>(() => state.zoom ?? { from: 0, to: rows.totalNs }, [state.zoom, rows.totalNs]);
   const kinds = useMemo(() => state.kinds ?? [], [state.kinds]);
   const isInRange = state.in_range === true && state.zoom !== undefined;
@@ -113,11 +114,11 @@ export const TraceView = ({ loaded, rows }: { readonly loaded: TraceDetail; read
       zoom,
       selected,
       matches: hasFind ? matches : NOTHING,
-      critical: only === 'critical' || state.line === 'critical' ? critical : undefined,
+      critical: hasCritical ? critical : undefined,
       repeats: isGrouped ? repeats.times : undefined,
       look: view === 'tree' ? 'numbers' : 'bars',
     }),
-    [rows, visible, openness, zoom, selected, hasFind, matches, only, state.line, critical, isGrouped, repeats, view],
+    [rows, visible, openness, zoom, selected, hasFind, matches, hasCritical, critical, isGrouped, repeats, view],
   );
 
   const select = useCallback((row: number) => setState({ span: spans[row]?.span_id }), [spans, setState]);

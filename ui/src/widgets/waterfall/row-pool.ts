@@ -25,22 +25,47 @@ export const ROW_PX = 24;
 /** Beyond this depth names move no further in. */
 const MAX_INDENT = 18;
 const INDENT_PX = 12;
+/** All steps to the deepest row together take no more of the width than this, or a deep trace would have no room for its names. */
+const MAX_INDENT_PERCENT = 15;
 /** Drawn above and below what is in view, so that a fast scroll shows no empty rows. */
 const SPARE_ROWS = 24;
 const MIN_BAR_PX = 2;
 /** So many pieces of self time are told apart in one bar. */
 const MAX_PIECES = 40;
 
+/** Sets something of an element, when it is another value than the last time: most of what a row says is what it said before. */
+type Setter<T> = (value: T) => void;
+
 type RowElements = {
   readonly row: HTMLDivElement;
-  readonly name: HTMLDivElement;
   readonly toggle: HTMLSpanElement;
-  readonly label: HTMLSpanElement;
-  readonly duration: HTMLDivElement;
-  readonly cost: HTMLDivElement;
-  readonly tokens: HTMLDivElement;
-  readonly lane: HTMLDivElement;
   readonly bar: HTMLDivElement;
+  readonly setId: Setter<string | undefined>;
+  readonly setTop: Setter<string>;
+  readonly setRowIndex: Setter<string>;
+  readonly setLevel: Setter<string>;
+  readonly setSetSize: Setter<string>;
+  readonly setPosition: Setter<string>;
+  readonly setExpanded: Setter<string | undefined>;
+  readonly setSelected: Setter<string>;
+  readonly setMatch: Setter<string | undefined>;
+  readonly setError: Setter<string | undefined>;
+  readonly setIndent: Setter<string>;
+  readonly setSign: Setter<string>;
+  readonly setSignColor: Setter<string>;
+  readonly setName: Setter<string>;
+  readonly setTitle: Setter<string>;
+  readonly setDuration: Setter<string>;
+  readonly setCost: Setter<string>;
+  readonly setTokens: Setter<string>;
+  readonly setDescription: Setter<string>;
+  readonly setBarLeft: Setter<string>;
+  readonly setBarWidth: Setter<string>;
+  readonly setBarColor: Setter<string>;
+  readonly setBarPieces: Setter<string>;
+  readonly setBarLook: Setter<string>;
+  readonly setBarError: Setter<string | undefined>;
+  readonly setBarCritical: Setter<string | undefined>;
   /** The place among the visible rows that it shows; -1 for none. */
   place: number;
 };
@@ -56,6 +81,28 @@ const make = <K extends keyof HTMLElementTagNameMap>(
   return element;
 };
 
+const whenOther = <T>(set: Setter<T>): Setter<T | undefined> => {
+  let last: T | undefined;
+  return (value) => {
+    if (value === last) return;
+    last = value;
+    set(value as T);
+  };
+};
+const textOf = (element: HTMLElement): Setter<string> => {
+  const text = element.appendChild(document.createTextNode(''));
+  return whenOther((value) => {
+    text.data = value;
+  });
+};
+const attributeOf = (element: HTMLElement, name: string): Setter<string | undefined> =>
+  whenOther<string | undefined>((value) => {
+    if (value === undefined) element.removeAttribute(name);
+    else element.setAttribute(name, value);
+  });
+const styleOf = (element: HTMLElement, name: string): Setter<string> =>
+  whenOther((value) => element.style.setProperty(name, value));
+
 const createRow = (): RowElements => {
   const row = make('div', 'row', 'row');
   const name = make('div', 'name', 'gridcell');
@@ -70,12 +117,47 @@ const createRow = (): RowElements => {
   const bar = make('div', 'bar');
   lane.append(bar);
   row.append(name, duration, cost, tokens, lane);
-  return { row, name, toggle, label, duration, cost, tokens, lane, bar, place: -1 };
+  return {
+    row,
+    toggle,
+    bar,
+    setId: attributeOf(row, 'id'),
+    setTop: styleOf(row, 'transform'),
+    setRowIndex: attributeOf(row, 'aria-rowindex'),
+    setLevel: attributeOf(row, 'aria-level'),
+    setSetSize: attributeOf(row, 'aria-setsize'),
+    setPosition: attributeOf(row, 'aria-posinset'),
+    setExpanded: attributeOf(row, 'aria-expanded'),
+    setSelected: attributeOf(row, 'aria-selected'),
+    setMatch: attributeOf(row, 'data-match'),
+    setError: attributeOf(row, 'data-error'),
+    setIndent: styleOf(name, 'padding-left'),
+    setSign: textOf(toggle),
+    setSignColor: styleOf(toggle, 'border-left-color'),
+    setName: textOf(label),
+    setTitle: attributeOf(label, 'title'),
+    setDuration: textOf(duration),
+    setCost: textOf(cost),
+    setTokens: textOf(tokens),
+    setDescription: attributeOf(lane, 'aria-label'),
+    setBarLeft: styleOf(bar, 'left'),
+    setBarWidth: styleOf(bar, 'width'),
+    setBarColor: styleOf(bar, 'color'),
+    setBarPieces: styleOf(bar, 'background-image'),
+    setBarLook: attributeOf(bar, 'data-look'),
+    setBarError: attributeOf(bar, 'data-error'),
+    setBarCritical: attributeOf(bar, 'data-critical'),
+    place: -1,
+  };
 };
 
-const setText = (element: HTMLElement, text: string): void => {
-  if (element.textContent !== text) element.textContent = text;
+const indentOf = (depth: number, maxDepth: number): string => {
+  const share = MAX_INDENT_PERCENT / Math.max(1, Math.min(maxDepth, MAX_INDENT));
+  return `calc(4px + ${Math.min(depth, MAX_INDENT)} * min(${INDENT_PX}px, ${share.toFixed(3)}%))`;
 };
+
+/** An attribute without a value. */
+const flagged = (isSet: boolean): string | undefined => (isSet ? '' : undefined);
 
 /** What a bar says to those who do not see it: "fetch, tool call, error, 1.2 s, starts at 3.4 s". */
 const describeRow = (rows: TraceRows, row: number, repeats = 0): string => {
@@ -112,41 +194,43 @@ export const createRowPool = (body: HTMLElement, idPrefix: string) => {
   let scene: Scene | undefined;
   let drawn: Scene | undefined;
 
-  const drawBar = ({ bar }: RowElements, { rows, zoom, critical }: Scene, row: number): void => {
+  const drawBar = (elements: RowElements, { rows, zoom, critical }: Scene, row: number): void => {
     const width = zoom.to - zoom.from;
     const start = rows.start[row] ?? 0;
     const end = rows.end[row] ?? 0;
     const span = rows.spans[row];
     const isOut = end < zoom.from || start > zoom.to;
-    bar.hidden = isOut;
+    elements.bar.hidden = isOut;
     if (isOut || span === undefined) return;
     const from = Math.max(start, zoom.from);
     const to = Math.min(end, zoom.to);
-    const { style } = bar;
-    style.left = `${((from - zoom.from) / width) * 100}%`;
-    style.width = `max(${MIN_BAR_PX}px, ${((to - from) / width) * 100}%)`;
-    style.setProperty('--kind', `var(--${colorOfKind(span.kind)})`);
+    elements.setBarLeft(`${((from - zoom.from) / width) * 100}%`);
+    elements.setBarWidth(`max(${MIN_BAR_PX}px, ${((to - from) / width) * 100}%)`);
+    elements.setBarColor(`var(--${colorOfKind(span.kind)})`);
     const isRunning = rows.isOpenEnded[row] === 1;
     const isMissing = rows.isMissing[row] === 1;
-    bar.dataset['look'] = isMissing ? 'missing' : span.is_event ? 'event' : isRunning ? 'running' : 'done';
-    bar.toggleAttribute('data-error', rows.isError[row] === 1);
-    bar.toggleAttribute('data-critical', critical?.[row] === 1);
-    const isLeaf = (rows.size[row] ?? 1) === 1;
-    if (span.is_event || isRunning || isMissing || isLeaf) style.removeProperty('--pieces');
-    else {
-      const pieces = selfTimes(rows, row).filter(([a, b]) => b > from && a < to);
-      const at = (ns: number): string =>
-        `${(((Math.min(Math.max(ns, from), to) - from) / (to - from || 1)) * 100).toFixed(2)}%`;
-      const stops = pieces
-        .slice(0, MAX_PIECES)
-        .flatMap(([a, b]) => [
-          `transparent ${at(a)}`,
-          `var(--kind) ${at(a)}`,
-          `var(--kind) ${at(b)}`,
-          `transparent ${at(b)}`,
-        ]);
-      style.setProperty('--pieces', stops.length === 0 ? 'none' : `linear-gradient(to right, ${stops.join(', ')})`);
+    const isParent = (rows.size[row] ?? 1) > 1;
+    elements.setBarLook(
+      isMissing ? 'missing' : span.is_event ? 'event' : isRunning ? 'running' : isParent ? 'parent' : 'done',
+    );
+    elements.setBarError(flagged(rows.isError[row] === 1));
+    elements.setBarCritical(flagged(critical?.[row] === 1));
+    if (span.is_event || isRunning || isMissing || !isParent) {
+      elements.setBarPieces('');
+      return;
     }
+    const pieces = selfTimes(rows, row).filter(([a, b]) => b > from && a < to);
+    const at = (ns: number): string =>
+      `${(((Math.min(Math.max(ns, from), to) - from) / (to - from || 1)) * 100).toFixed(2)}%`;
+    const stops = pieces
+      .slice(0, MAX_PIECES)
+      .flatMap(([a, b]) => [
+        `transparent ${at(a)}`,
+        `currentColor ${at(a)}`,
+        `currentColor ${at(b)}`,
+        `transparent ${at(b)}`,
+      ]);
+    elements.setBarPieces(stops.length === 0 ? '' : `linear-gradient(to right, ${stops.join(', ')})`);
   };
 
   const draw = (elements: RowElements, shown: Scene, place: number): void => {
@@ -156,40 +240,41 @@ export const createRowPool = (body: HTMLElement, idPrefix: string) => {
     elements.place = span === undefined ? -1 : place;
     elements.row.hidden = span === undefined;
     if (row === undefined || span === undefined) {
-      elements.row.removeAttribute('id');
+      elements.setId(undefined);
       return;
     }
     const depth = rows.depth[row] ?? 0;
     const hasChildren = (rows.size[row] ?? 1) > 1;
     const isOpen = hasChildren && (visible[place + 1] === row + 1 || isRowOpen(rows, openness, row));
-    const element = elements.row;
-    element.id = `${idPrefix}${row}`;
-    element.style.transform = `translateY(${place * ROW_PX}px)`;
-    element.setAttribute('aria-rowindex', String(place + 1));
-    element.setAttribute('aria-level', String(depth + 1));
-    element.setAttribute('aria-setsize', String(rows.siblings[row] ?? 1));
-    element.setAttribute('aria-posinset', String(rows.position[row] ?? 1));
-    if (hasChildren) element.setAttribute('aria-expanded', String(isOpen));
-    else element.removeAttribute('aria-expanded');
-    element.setAttribute('aria-selected', String(row === selected));
-    element.toggleAttribute('data-match', matches[row] === 1);
-    element.toggleAttribute('data-error', rows.isError[row] === 1);
-    elements.name.style.paddingLeft = `${4 + Math.min(depth, MAX_INDENT) * INDENT_PX}px`;
-    setText(elements.toggle, hasChildren ? (isOpen ? '▾' : '▸') : '');
-    elements.toggle.style.setProperty('--kind', `var(--${colorOfKind(span.kind)})`);
-    const notes = [
-      ...(depth > MAX_INDENT ? [`${depth}·`] : []),
-      ...(rows.isError[row] === 1 ? ['✕'] : []),
-      ...(rows.isOrphan[row] === 1 ? ['⇡'] : []),
-    ];
+    const isError = rows.isError[row] === 1;
+    const isOrphan = rows.isOrphan[row] === 1;
+    elements.setId(`${idPrefix}${row}`);
+    elements.setTop(`translateY(${place * ROW_PX}px)`);
+    elements.setRowIndex(String(place + 1));
+    elements.setLevel(String(depth + 1));
+    elements.setSetSize(String(rows.siblings[row] ?? 1));
+    elements.setPosition(String(rows.position[row] ?? 1));
+    elements.setExpanded(hasChildren ? String(isOpen) : undefined);
+    elements.setSelected(String(row === selected));
+    elements.setMatch(flagged(matches[row] === 1));
+    elements.setError(flagged(isError));
+    elements.setIndent(indentOf(depth, rows.maxDepth));
+    elements.setSign(hasChildren ? (isOpen ? '▾' : '▸') : '');
+    elements.setSignColor(`var(--${colorOfKind(span.kind)})`);
     const times = repeats?.[row] ?? 0;
-    setText(elements.label, [...notes, ...(times > 0 ? [`×${times}`] : []), span.name].join(' '));
-    elements.label.title = rows.isOrphan[row] === 1 ? `${span.name} (its parent is not stored)` : span.name;
-    setText(elements.duration, span.is_event ? '' : formatDuration(durationOf(rows, row)));
-    setText(elements.cost, span.cost === undefined ? '' : formatMoney(span.cost));
+    elements.setName(
+      (depth > MAX_INDENT ? `${depth}· ` : '') +
+        (isError ? '✕ ' : '') +
+        (isOrphan ? '⇡ ' : '') +
+        (times > 0 ? `×${times} ` : '') +
+        span.name,
+    );
+    elements.setTitle(isOrphan ? `${span.name} (its parent is not stored)` : span.name);
+    elements.setDuration(span.is_event ? '' : formatDuration(durationOf(rows, row)));
+    elements.setCost(span.cost === undefined ? '' : formatMoney(span.cost));
     const tokens = tokensOf(span);
-    setText(elements.tokens, tokens === undefined ? '' : formatCompact(tokens));
-    elements.lane.setAttribute('aria-label', describeRow(rows, row, times));
+    elements.setTokens(tokens === undefined ? '' : formatCompact(tokens));
+    elements.setDescription(describeRow(rows, row, times));
     drawBar(elements, shown, row);
   };
 

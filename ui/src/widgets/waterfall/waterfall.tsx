@@ -42,27 +42,23 @@ const Minimap = ({
 }) => {
   const canvas = useRef<HTMLCanvasElement>(null);
   const pressed = useRef<number>(undefined);
-  const latest = useRef({ rows, zoom });
   useEffect(() => {
     const drawn = canvas.current;
     if (drawn === null) return undefined;
-    const again = (): void => drawMinimap(drawn, latest.current.rows, latest.current.zoom);
-    const resized = new ResizeObserver(again);
+    const draw = (): void => drawMinimap(drawn, rows, zoom);
+    // Says at once how large the canvas is, after the layout of this frame and before its paint: that is the first time.
+    const resized = new ResizeObserver(draw);
     resized.observe(drawn);
     // A canvas keeps the colours with which it was drawn.
-    const themed = new MutationObserver(again);
+    const themed = new MutationObserver(draw);
     themed.observe(document.documentElement, { attributeFilter: ['data-theme'] });
     const dark = matchMedia('(prefers-color-scheme: dark)');
-    dark.addEventListener('change', again);
+    dark.addEventListener('change', draw);
     return () => {
       resized.disconnect();
       themed.disconnect();
-      dark.removeEventListener('change', again);
+      dark.removeEventListener('change', draw);
     };
-  }, []);
-  useEffect(() => {
-    latest.current = { rows, zoom };
-    if (canvas.current !== null) drawMinimap(canvas.current, rows, zoom);
   }, [rows, zoom]);
 
   const timeAt = (event: PointerEvent): number => {
@@ -141,13 +137,6 @@ export const Waterfall = ({ name, scene, onSelect, onToggle, onToggleAll, onZoom
     };
   }, [prefix]);
 
-  useLayoutEffect(() => {
-    const scroller = grid.current;
-    if (scroller === null) return;
-    pool.current?.show(scene);
-    pool.current?.update(scroller.scrollTop, scroller.clientHeight);
-  }, [scene]);
-
   // The selected row is brought into view when it changes, and not when rows come or go around it.
   const latest = useRef(visible);
   useLayoutEffect(() => {
@@ -160,8 +149,15 @@ export const Waterfall = ({ name, scene, onSelect, onToggle, onToggleAll, onZoom
     const { scrollTop, clientHeight } = scroller;
     if (top < scrollTop) scroller.scrollTop = top;
     else if (top + ROW_PX > scrollTop + clientHeight) scroller.scrollTop = top + ROW_PX - clientHeight;
-    pool.current?.update(scroller.scrollTop, clientHeight);
   }, [selected]);
+
+  // After it was scrolled, so that the rows are drawn once. A scene is another one whenever its selected row is.
+  useLayoutEffect(() => {
+    const scroller = grid.current;
+    if (scroller === null) return;
+    pool.current?.show(scene);
+    pool.current?.update(scroller.scrollTop, scroller.clientHeight);
+  }, [scene]);
 
   const place = useMemo(() => (selected === undefined ? 0 : placeOf(visible, selected)), [visible, selected]);
   const goTo = (next: number): void => {
