@@ -1,39 +1,53 @@
 import type { FacetCount } from './query.ts';
-import { countedFacets, type FacetValue, type TraceFacet } from './trace-facets.ts';
+import { type CountedFacet, countedFacets, type FacetValue, type TraceFacet } from './trace-facets.ts';
 
-/** The most frequent values, and of equally frequent ones the first in their order. Those that are surely too rare are not sorted. */
-const mostFrequent = (counts: ReadonlyMap<string, number>, limit: number): [value: string, count: number][] => {
+/** The values that can be among the most frequent ones: the others are surely too rare. */
+export const frequentValues = <V>(counts: ReadonlyMap<V, number>, limit: number): [value: V, count: number][] => {
   const least = Uint32Array.from(counts.values()).sort().at(-limit) ?? 0;
-  return [...counts]
-    .filter(([, count]) => count >= least)
-    .sort(([a, countOfA], [b, countOfB]) => countOfB - countOfA || (a < b ? -1 : 1))
-    .slice(0, limit);
+  const frequent: [V, number][] = [];
+  for (const [value, count] of counts) if (count >= least) frequent.push([value, count]);
+  return frequent;
+};
+
+/** What was counted of one property. */
+export type CountedValues = {
+  /** Those that can be among the most frequent ones. */
+  readonly frequent: readonly (readonly [value: string, count: number])[];
+  /** How many values there are, and the sum of their counts. */
+  readonly values: number;
+  readonly sum: number;
+  /** How many traces have any value. */
+  readonly holders: number;
+};
+
+export const sumOf = (counts: ReadonlyMap<unknown, number>): number => {
+  let sum = 0;
+  for (const count of counts.values()) sum += count;
+  return sum;
 };
 
 /**
- * The answer to how many traces have which values: the most frequent values are named, the rest is summed up.
- * @param counts of each facet, in how many traces each value is
- * @param holders of each facet, how many traces have any value
+ * The answer to how many traces have which values: the most frequent values are named, of equally frequent ones the first in their order,
+ * and the rest is summed up.
  * @param traces how many were counted
  * @param limit values of a facet that are named
  */
 export const facetCounts = (
-  counts: ReadonlyMap<TraceFacet, ReadonlyMap<string, number>>,
-  holders: ReadonlyMap<TraceFacet, number>,
+  countedOf: (facet: CountedFacet) => CountedValues | undefined,
   traces: number,
   limit: number,
 ): FacetCount[] =>
   countedFacets.map((facet) => {
-    const ofFacet = counts.get(facet) ?? new Map<string, number>();
-    let sum = 0;
-    for (const count of ofFacet.values()) sum += count;
-    const named = mostFrequent(ofFacet, limit);
+    const { frequent, values, sum, holders } = countedOf(facet) ?? { frequent: [], values: 0, sum: 0, holders: 0 };
+    const named = frequent
+      .toSorted(([a, countOfA], [b, countOfB]) => countOfB - countOfA || (a < b ? -1 : 1))
+      .slice(0, limit);
     return {
       facet,
       values: named.map(([value, count]) => ({ value, traces: count })),
-      otherValues: ofFacet.size - named.length,
+      otherValues: values - named.length,
       otherCount: named.reduce((left, [, count]) => left - count, sum),
-      without: traces - (holders.get(facet) ?? 0),
+      without: traces - holders,
     };
   });
 
@@ -56,6 +70,19 @@ export const tallyFacets = () => {
       for (const facet of held) holders.set(facet, (holders.get(facet) ?? 0) + 1);
     },
     /** @param traces how many were counted */
-    counted: (traces: number, limit: number): FacetCount[] => facetCounts(counts, holders, traces, limit),
+    counted: (traces: number, limit: number): FacetCount[] =>
+      facetCounts(
+        (facet) => {
+          const ofFacet = counts.get(facet) ?? new Map<string, number>();
+          return {
+            frequent: frequentValues(ofFacet, limit),
+            values: ofFacet.size,
+            sum: sumOf(ofFacet),
+            holders: holders.get(facet) ?? 0,
+          };
+        },
+        traces,
+        limit,
+      ),
   };
 };

@@ -21,7 +21,7 @@ it('past hours are added up while the store is open, and reports say the same be
       });
     const window = { projects: 'all', from: BASE - HOUR, to: BASE + 9n * HOUR, bookModels: ['a'] } as const;
     await store.write(aUnit({ spans: [call(1, BASE), call(2, BASE + HOUR)] }));
-    const hours = db.prepare<[], number>('SELECT count(*) FROM hours').pluck();
+    const hours = db.prepare<[], number>('SELECT count(*) FROM past_hours').pluck();
     await eventually('a row of each hour', () => hours.get() === 2);
     const before = await store.costReport({ ...window, groupBy: 'model', bucketSeconds: 3_600 });
     expect([before.totalCost, before.series?.length]).toEqual([1, 2]);

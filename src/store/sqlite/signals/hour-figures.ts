@@ -20,7 +20,7 @@ export const CALL_COLUMNS = callGroupings.map((grouping) => callColumns[grouping
 // time. `total` does not overflow.
 const CALL_DURATION = 'max(0, r.end_ns - r.start_ns)';
 export const CALL_FIGURES = `count(*), sum(r.status = ${STATUS_ERROR}), sum(r.total_cost),
-  coalesce(sum(r.input_tokens * (1 - r.repeats_usage)), 0), coalesce(sum(r.output_tokens * (1 - r.repeats_usage)), 0),
+  total(r.input_tokens * (1 - r.repeats_usage)), total(r.output_tokens * (1 - r.repeats_usage)),
   count(r.end_ns), total(${CALL_DURATION}), max(0, max(r.end_ns - r.start_ns))`;
 
 /** Calls of a stretch of time, by all that reports group them by. */
@@ -37,6 +37,9 @@ export type CallsOfStretch = [
 
 /** What a summary reads of the traces of a stretch of time. `traces_by_start` holds it all. */
 export const TRACES_OF_STRETCH = `SELECT r.status, r.duration_ns, r.total_cost, r.input_tokens, r.output_tokens
+  FROM traces AS r INDEXED BY traces_by_start WHERE r.project = ? AND r.start_ns >= ? AND r.start_ns < ?`;
+/** The numbers of the facets that they have. */
+export const FACETS_OF_STRETCH = `SELECT r.facets
   FROM traces AS r INDEXED BY traces_by_start WHERE r.project = ? AND r.start_ns >= ? AND r.start_ns < ?`;
 export type TraceOfStretch = [
   status: number,

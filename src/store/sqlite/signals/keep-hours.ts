@@ -2,9 +2,11 @@ import type Database from 'better-sqlite3';
 import { callGroupings } from '../../signals/call-groups.ts';
 import type { CallFigures, FiguresRow } from '../../signals/rows/reports.ts';
 import { addTrace, newTally, type Tally } from '../../signals/summary.ts';
+import { COUNTED, type FacetTally, newFacetTally, parseIds, tallyText, valueTally } from './facet-tally.ts';
 import {
   CALL_COLUMNS,
   CALLS_OF_STRETCH,
+  FACETS_OF_STRETCH,
   type CallsOfStretch,
   NANOS_PER_HOUR,
   TRACES_OF_STRETCH,
@@ -19,9 +21,21 @@ const ROWS_AT_ONCE = 4_000;
 /** What an hour has at the most of each: beyond it a row saves little of what it stands for. */
 const MOST_GROUPS = 500;
 const MOST_DURATIONS = 100_000;
+/** Facets are counted of no more traces at a time, and an hour with more values than that is not small any more. */
+const MOST_FACETED = 10_000;
+const MOST_VALUES = 50_000;
 const MILLIS_PER_HOUR = 3_600_000;
 /** Hours that begin later than that are not waited for: what has such a time has a wrong one. */
 const FARTHEST_MS = 24 * MILLIS_PER_HOUR;
+/** The longest time to the next look. A timer holds no more than 24 days, and a clock that is set back makes any wait longer. */
+const LONGEST_WAIT_MS = MILLIS_PER_HOUR;
+
+/**
+ * How far the file was written when a row was last taken away: numbers of spans and erasures only grow. A build that does not know of
+ * the rows moves on without them.
+ */
+const POSITION = `SELECT coalesce(max(0, (SELECT max(span) FROM spans)), 0),
+  coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'pending_erasures'), 0)`;
 
 /** An hour of a project, counted from the epoch. */
 type Hour = { readonly project: number; readonly hour: number };
@@ -33,6 +47,7 @@ type Adding = Hour & {
   at: bigint;
   readonly tally: Tally;
   readonly calls: readonly Map<string, CallFigures>[];
+  readonly facets: FacetTally;
 };
 
 export type HourKeeper = {
@@ -49,14 +64,14 @@ export type HourKeeper = {
    * @returns whether there is more to do at once
    */
   addUp(now: number, forMs: number): boolean;
-  /** Whether there are rows to be stored. */
+  /** Whether there are rows to be stored. Until they are, no further hours are added up. */
   hasRows(): boolean;
   /** Stores the rows that are ready, inside an open transaction. On a full disk this is done a second time. */
   store(): void;
   /** Forgets the rows that were stored. Called after the commit. */
   stored(): void;
-  /** When there may be something to add up: a time as `now` gives it. `undefined` while nothing waits. */
-  nextAt(): number | undefined;
+  /** When there may be something to add up: a time as `now` gives it, an hour from it at the latest. `undefined` while nothing waits. */
+  nextAt(now: number): number | undefined;
 };
 
 const keyOf = ({ project, hour }: Hour): string => `${project}/${hour}`;
@@ -87,17 +102,35 @@ const addGroup = (groups: Map<string, CallFigures>, row: CallFigures): void => {
   groups.set(key, [value, model, is, ...sum]);
 };
 
+const valuesOf = (facets: FacetTally): number => {
+  let values = 0;
+  for (const { counts } of facets.values()) values += counts.size;
+  return values;
+};
+
+/** JSON has no infinite number: a sum that has none is read from the spans. */
+const hasNumbers = (row: CallFigures): boolean =>
+  row.every((figure) => typeof figure !== 'number' || Number.isFinite(figure));
+
 /** @param settledMs how long an hour must be over and unchanged before it is added up, in milliseconds */
 export const hourKeeperOf = (db: Database.Database, settledMs = 0): HourKeeper => {
-  const remove = db.prepare('DELETE FROM hours WHERE project = ? AND hour = ?');
+  const remove = db.prepare('DELETE FROM past_hours WHERE project = ? AND hour = ?');
   const insert = db.prepare(
-    `INSERT OR REPLACE INTO hours (project, hour, traces, errors, cancelled, total_cost, input_tokens, output_tokens, durations, ${CALL_COLUMNS})
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    `INSERT OR REPLACE INTO past_hours (project, hour, traces, errors, cancelled, total_cost, input_tokens, output_tokens, ${CALL_COLUMNS}, facets, durations)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
+  const readPosition = db.prepare<[], [number, number]>(POSITION).raw();
+  const keepPosition = db.prepare('INSERT OR REPLACE INTO past_hours_position (id, span, erasure) VALUES (1, ?, ?)');
+  const keptPosition = db.prepare<[], [number, number]>('SELECT span, erasure FROM past_hours_position').raw().get();
+  const position = readPosition.get() ?? [0, 0];
+  if (String(position) !== String(keptPosition)) {
+    db.exec('DELETE FROM past_hours');
+    keepPosition.run(...position);
+  }
   const hoursOfSpans = db
     .prepare<[number], number>(`SELECT DISTINCT start_ns / ${NANOS_PER_HOUR} FROM spans WHERE trace = ?`)
     .pluck();
-  const isKept = db.prepare<[number, number]>('SELECT 1 FROM hours WHERE project = ? AND hour = ?').pluck();
+  const isKept = db.prepare<[number, number]>('SELECT 1 FROM past_hours WHERE project = ? AND hour = ?').pluck();
   const nextProject = db
     .prepare<[number], number>('SELECT project FROM projects WHERE project > ? ORDER BY project LIMIT 1')
     .pluck();
@@ -112,6 +145,13 @@ export const hourKeeperOf = (db: Database.Database, settledMs = 0): HourKeeper =
   const traceStart = startAt('traces', 'traces_by_start');
   const calls = db.prepare<[number, bigint, bigint], CallsOfStretch>(CALLS_OF_STRETCH).raw();
   const traces = db.prepare<[number, bigint, bigint], TraceOfStretch>(TRACES_OF_STRETCH).raw();
+
+  const facetsOfTraces = db.prepare<[number, bigint, bigint], string>(FACETS_OF_STRETCH).pluck();
+  const facetsOfValues = db
+    .prepare<[string], [value: number, facet: number]>(
+      `SELECT v.id, v.facet FROM json_each(?) AS j CROSS JOIN facet_values AS v ON v.id = j.value WHERE v.facet IN (${COUNTED})`,
+    )
+    .raw();
 
   /** Hours that the open transaction touches. */
   let touched = new Map<string, Hour>();
@@ -142,7 +182,8 @@ export const hourKeeperOf = (db: Database.Database, settledMs = 0): HourKeeper =
 
   const findWaiting = (now: number): Hour | undefined => {
     for (const [key, one] of waiting) {
-      if (one.changedAt + settledMs > now) return undefined;
+      // A time to come is that of a clock which was set back since.
+      if (one.changedAt <= now && one.changedAt + settledMs > now) return undefined;
       if (!isOver(one, now, settledMs)) continue;
       waiting.delete(key);
       return one;
@@ -184,11 +225,25 @@ export const hourKeeperOf = (db: Database.Database, settledMs = 0): HourKeeper =
       }
     for (const trace of traces.all(one.project, one.at, to)) addTrace(one.tally, traceFigures(trace));
     if (one.tally.durations.length > MOST_DURATIONS) one.tally.durations.length = MOST_DURATIONS + 1;
+    if (one.tally.traces <= MOST_FACETED && valuesOf(one.facets) <= MOST_VALUES) {
+      const values = valueTally();
+      const ids: number[] = [];
+      for (const text of facetsOfTraces.all(one.project, one.at, to)) {
+        parseIds(text, ids);
+        values.add(ids);
+      }
+      const facetOf = new Map(facetsOfValues.all(JSON.stringify(values.ids)));
+      values.addTo(one.facets, (id) => facetOf.get(id));
+    }
     one.at = to;
     return true;
   };
 
-  const write = ({ project, hour, tally, calls: byGrouping }: Adding): void => {
+  const groupsText = (groups: ReadonlyMap<string, CallFigures>): string | null => {
+    const rows = [...groups.values()];
+    return rows.length > MOST_GROUPS || !rows.every(hasNumbers) ? null : JSON.stringify(rows);
+  };
+  const write = ({ project, hour, tally, calls: byGrouping, facets }: Adding): void => {
     const isEmpty = tally.traces === 0 && byGrouping.every((groups) => groups.size === 0);
     if (isEmpty) return;
     const { durations } = tally;
@@ -204,8 +259,9 @@ export const hourKeeperOf = (db: Database.Database, settledMs = 0): HourKeeper =
       tally.cost ?? null,
       tally.input,
       tally.output,
+      ...byGrouping.map(groupsText),
+      tally.traces > MOST_FACETED || valuesOf(facets) > MOST_VALUES ? null : tallyText(facets),
       durations.length > MOST_DURATIONS ? null : bytes,
-      ...byGrouping.map((groups) => (groups.size > MOST_GROUPS ? null : JSON.stringify([...groups.values()]))),
     );
   };
 
@@ -228,6 +284,7 @@ export const hourKeeperOf = (db: Database.Database, settledMs = 0): HourKeeper =
         if (adding !== undefined && keyOf(adding) === key) adding = undefined;
       }
       if (ready.length > 0) ready = ready.filter((one) => !touched.has(keyOf(one)));
+      keepPosition.run(...(readPosition.get() ?? [0, 0]));
       touched = new Map();
       last = undefined;
     },
@@ -236,12 +293,20 @@ export const hourKeeperOf = (db: Database.Database, settledMs = 0): HourKeeper =
       last = undefined;
     },
     addUp: (now, forMs) => {
+      // A disk that stays full takes none of them: they must not gather.
+      if (ready.length > 0) return true;
       const until = performance.now() + forMs;
       while (performance.now() < until) {
         if (adding === undefined) {
           const next = findWaiting(now) ?? lookFurther(now);
           if (next !== undefined)
-            adding = { ...next, at: startOf(next.hour), tally: newTally(), calls: callGroupings.map(() => new Map()) };
+            adding = {
+              ...next,
+              at: startOf(next.hour),
+              tally: newTally(),
+              calls: callGroupings.map(() => new Map()),
+              facets: newFacetTally(),
+            };
           else if (search === undefined) return false;
           continue;
         }
@@ -260,14 +325,14 @@ export const hourKeeperOf = (db: Database.Database, settledMs = 0): HourKeeper =
     stored: () => {
       ready = [];
     },
-    nextAt: () => {
+    nextAt: (now) => {
       if (adding !== undefined || search !== undefined || ready.length > 0) return 0;
       let next: number | undefined;
       for (const one of waiting.values()) {
-        const at = Math.max(one.changedAt, (one.hour + 1) * MILLIS_PER_HOUR) + settledMs;
+        const at = Math.max(Math.min(one.changedAt, now), (one.hour + 1) * MILLIS_PER_HOUR) + settledMs;
         if (next === undefined || at < next) next = at;
       }
-      return next;
+      return next && Math.min(next, now + LONGEST_WAIT_MS);
     },
   };
 };

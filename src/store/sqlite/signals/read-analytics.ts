@@ -41,8 +41,8 @@ const currencyOf = (statements: Statements, { numbers, from, to }: Scope): strin
   return undefined;
 };
 
-const TRACE_FIGURES = `count(*), sum(r.status = ${STATUS_ERROR}), sum(r.total_cost), coalesce(sum(r.input_tokens), 0),
-  coalesce(sum(r.output_tokens), 0), count(r.duration_ns), total(r.duration_ns), max(r.duration_ns)`;
+const TRACE_FIGURES = `count(*), sum(r.status = ${STATUS_ERROR}), sum(r.total_cost), total(r.input_tokens),
+  total(r.output_tokens), count(r.duration_ns), total(r.duration_ns), max(r.duration_ns)`;
 
 /** Up to so many groups it is faster to read the index once for each than to sort what it holds. */
 const FEW_GROUPS = 8;

@@ -1,8 +1,18 @@
-import { facetCounts } from '../../signals/facet-counts.ts';
+import { type CountedValues, facetCounts, frequentValues, sumOf } from '../../signals/facet-counts.ts';
 import type { FacetQuery, FacetReport } from '../../signals/query.ts';
-import { traceConditions } from '../../signals/trace-conditions.ts';
-import { countedFacets, type TraceFacet } from '../../signals/trace-facets.ts';
 import { facetOf, facets } from '../../signals/rows/codes.ts';
+import { traceConditions } from '../../signals/trace-conditions.ts';
+import type { CountedFacet } from '../../signals/trace-facets.ts';
+import {
+  addTallyText,
+  COUNTED,
+  type FacetTally,
+  newFacetTally,
+  parseIds,
+  type ValueTally,
+  valueTally,
+} from './facet-tally.ts';
+import { facetsOfHours, startOfHour } from './read-hours.ts';
 import { openSearch, type Search } from './read-search.ts';
 import { projectNumbers, type Statements } from './statements.ts';
 import {
@@ -18,9 +28,6 @@ import {
 
 /** Traces that a search for frequent words is asked about, at the most: each is a question to the index. */
 const MOST_SEARCHED = 2_000;
-
-/** Properties that are counted, as they stand in the file. */
-const COUNTED = countedFacets.map((facet) => facets[facet]).join(', ');
 
 /** Traces to look at: a SELECT of their row numbers, those that began last first where it lies in that order. */
 type Source = {
@@ -64,79 +71,129 @@ const sourceOfSearch = (traces: readonly number[]): Source => ({
   bound: [JSON.stringify(traces)],
 });
 
-/** The numbers that stand in `traces.facets`, separated by commas. */
-const parseIds = (text: string, ids: number[]): void => {
-  ids.length = 0;
-  if (text === '') return;
-  let id = 0;
-  for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    if (code === 0x2c) {
-      ids.push(id);
-      id = 0;
-    } else id = id * 10 + code - 0x30;
+/** Values of a project, as they stand in the file. */
+type Named = [id: number, facet: number, value: string];
+
+/**
+ * The counted values among these numbers; others may be among them. Ids of sessions and runs, of which there are nearly as many as
+ * traces, are not read where the values of the project are fewer than the numbers.
+ */
+const namesOf = (statements: Statements, project: number, ids: readonly number[]): Named[] => {
+  const counted = `v.facet IN (${COUNTED})`;
+  const ofProject = { sql: `v.project = ? AND ${counted}`, values: [project] };
+  return countUpTo(statements, 'facet_values AS v', [ofProject], 2 * ids.length) < 2 * ids.length
+    ? statements.raw<Named>(`SELECT v.id, v.facet, v.value FROM facet_values AS v WHERE ${ofProject.sql}`).all(project)
+    : statements
+        .raw<Named>(
+          `SELECT v.id, v.facet, v.value FROM json_each(?) AS j CROSS JOIN facet_values AS v ON v.id = j.value WHERE ${counted}`,
+        )
+        .all(JSON.stringify(ids));
+};
+
+/** What was counted of the traces of one project. */
+type ProjectCounts = {
+  readonly traces: number;
+  readonly lookedAt: number;
+  readonly isComplete: boolean;
+  readonly tally: FacetTally;
+  /** Values of which the name is known already. */
+  readonly names: Map<number, string>;
+};
+
+/** Adds traces that were read one by one. */
+const addRead = (
+  statements: Statements,
+  project: number,
+  read: ValueTally,
+  { tally, names }: Pick<ProjectCounts, 'tally' | 'names'>,
+): void => {
+  const facetOfValue = new Map<number, number>();
+  for (const [id, facet, value] of namesOf(statements, project, read.ids)) {
+    facetOfValue.set(id, facet);
+    names.set(id, value);
   }
-  ids.push(id);
+  read.addTo(tally, (id) => facetOfValue.get(id));
 };
 
-/** The values that traces of one project have, by their numbers. */
-const valueTally = () => {
-  /** The place of each number among those that were met. */
-  const places = new Map<number, number>();
-  const ids: number[] = [];
-  const counts: number[] = [];
-  /** Places of the values of all traces, one trace after the other, and where each trace ends. */
-  const held: number[] = [];
-  const ends: number[] = [];
-  return {
-    ids,
-    counts,
-    add: (ofTrace: readonly number[]): void => {
-      for (const id of ofTrace) {
-        let place = places.get(id);
-        if (place === undefined) {
-          place = ids.length;
-          places.set(id, place);
-          ids.push(id);
-          counts.push(0);
-        }
-        counts[place] = (counts[place] ?? 0) + 1;
-        held.push(place);
-      }
-      ends.push(held.length);
-    },
-    place: (id: number): number | undefined => places.get(id),
-    traces: (): number => ends.length,
-    /** In how many traces a value of each group stands. @param groupOf the group of each place, below 31; -1 of those in none */
-    countGroups: (groupOf: Int8Array): number[] => {
-      const found = Array<number>(31).fill(0);
-      let at = 0;
-      for (const end of ends) {
-        let groups = 0;
-        for (; at < end; at += 1) {
-          const group = groupOf[held[at] as number] as number;
-          if (group >= 0) groups |= 1 << group;
-        }
-        for (let group = 0; groups !== 0; group += 1, groups >>>= 1)
-          if (groups & 1) found[group] = (found[group] ?? 0) + 1;
-      }
-      return found;
-    },
+/** Traces that an hour holds on average, from which on its row says more than it costs to find. */
+const MANY_AN_HOUR = 8;
+
+/**
+ * The traces of one project in a window, where nothing else is asked of them: hours that were added up, the last first, and the traces
+ * between and beside them.
+ * @returns `undefined` where hours hold too little to be of use
+ */
+const readHours = (
+  statements: Statements,
+  project: number,
+  filter: PrintedFilter,
+  most: number,
+): ProjectCounts | undefined => {
+  const timeOf = (wanted: 'at_least' | 'below'): bigint | undefined => {
+    const found = filter.bounds.find(({ bound }) => bound.is === wanted);
+    return found === undefined ? undefined : BigInt(found.bound.value);
   };
-};
-type ValueTally = ReturnType<typeof valueTally>;
+  const hours = facetsOfHours(statements, project, { from: timeOf('at_least'), to: timeOf('below') }, most);
+  if (hours.reduce((sum, { traces }) => sum + traces, 0) < hours.length * MANY_AN_HOUR || hours.length === 0)
+    return undefined;
 
-/** The traces of one project that meet the filter: the numbers of their values. */
+  const tally = newFacetTally();
+  const read = valueTally();
+  const ids: number[] = [];
+  const inWindow = within(filter, 't.start_ns');
+  let left = most;
+  let isComplete = true;
+  /** Reads the traces between two times, as many as are left. */
+  const readBetween = (from: bigint | undefined, to: bigint | undefined): void => {
+    const where = [
+      ...inWindow,
+      ...(from === undefined ? [] : [{ sql: 't.start_ns >= ?', values: [from] }]),
+      ...(to === undefined ? [] : [{ sql: 't.start_ns < ?', values: [to] }]),
+    ];
+    const found = statements
+      .pluck<string>(
+        `SELECT t.facets FROM traces AS t INDEXED BY traces_by_start WHERE ${['t.project = ?', ...where.map(({ sql }) => sql)].join(' AND ')}
+         ORDER BY t.start_ns DESC, t.trace DESC LIMIT ?`,
+      )
+      .all(project, ...where.flatMap(({ values }) => values), left + 1);
+    isComplete = found.length <= left;
+    for (const text of found.slice(0, left)) {
+      parseIds(text, ids);
+      read.add(ids);
+    }
+    left -= Math.min(found.length, left);
+  };
+  let at: bigint | undefined;
+  for (const { hour, traces, text } of hours) {
+    const end = startOfHour(hour + 1);
+    if (at !== end) readBetween(end, at);
+    // The traces of this hour that are left, and whether there are more, is read at the end.
+    at = end;
+    if (!isComplete || traces > left) break;
+    addTallyText(tally, text);
+    left -= traces;
+    at = startOfHour(hour);
+  }
+  if (isComplete) readBetween(undefined, at);
+  const names = new Map<number, string>();
+  addRead(statements, project, read, { tally, names });
+  const traces = most - left;
+  return { traces, lookedAt: traces, isComplete, tally, names };
+};
+
+/** The traces of one project that meet the filter, read one by one. */
 const readProject = (
   statements: Statements,
   project: number,
   filter: PrintedFilter,
   search: Search | undefined,
   most: number,
-): { readonly tally: ValueTally; readonly lookedAt: number; readonly isComplete: boolean } => {
-  const tally = valueTally();
+): ProjectCounts => {
+  const read = valueTally();
+  const tally = newFacetTally();
+  const names = new Map<number, string>();
   const values = facetIds(statements, project, filter);
-  if (values === undefined) return { tally, lookedAt: 0, isComplete: true };
+  if (values === undefined) return { traces: 0, lookedAt: 0, isComplete: true, tally, names };
 
   let source: Source | undefined;
   let entries = most + 2;
@@ -181,28 +238,50 @@ const readProject = (
   for (const [trace, text] of rows) {
     if (kept?.has(trace) === false) continue;
     parseIds(text, ids);
-    if (values.every((value) => ids.includes(value))) tally.add(ids);
+    if (values.every((value) => ids.includes(value))) read.add(ids);
   }
-  return { tally, lookedAt: Math.min(entries, most), isComplete: entries <= most };
+  addRead(statements, project, read, { tally, names });
+  return { traces: read.traces(), lookedAt: Math.min(entries, most), isComplete: entries <= most, tally, names };
 };
 
-/** Values of a project, as they stand in the file. */
-type Named = [id: number, facet: number, value: string];
+/** Says what of the values of one project is named, or what may be. */
+const countsOfOne = (statements: Statements, { tally, names }: ProjectCounts, limit: number) => {
+  const frequent = new Map([...tally].map(([facet, { counts }]) => [facet, frequentValues(counts, limit)]));
+  const unnamed = [...frequent.values()].flatMap((values) => values.map(([id]) => id)).filter((id) => !names.has(id));
+  if (unnamed.length > 0)
+    for (const [id, value] of statements
+      .raw<[number, string]>(
+        'SELECT v.id, v.value FROM json_each(?) AS j CROSS JOIN facet_values AS v ON v.id = j.value',
+      )
+      .iterate(JSON.stringify(unnamed)))
+      names.set(id, value);
+  return (name: CountedFacet): CountedValues | undefined => {
+    const facet = facets[name];
+    const values = tally.get(facet);
+    return (
+      values && {
+        frequent: (frequent.get(facet) ?? []).map(([id, count]) => [facetOf(facet, names.get(id) ?? '')[1], count]),
+        values: values.counts.size,
+        sum: sumOf(values.counts),
+        holders: values.holders,
+      }
+    );
+  };
+};
 
-/**
- * The counted values among these numbers; others may be among them. Ids of sessions and runs, of which there are nearly as many as
- * traces, are not read where the values of the project are fewer than the numbers.
- */
-const namesOf = (statements: Statements, project: number, ids: readonly number[]): Named[] => {
-  const counted = `v.facet IN (${COUNTED})`;
-  const ofProject = { sql: `v.project = ? AND ${counted}`, values: [project] };
-  return countUpTo(statements, 'facet_values AS v', [ofProject], 2 * ids.length) < 2 * ids.length
-    ? statements.raw<Named>(`SELECT v.id, v.facet, v.value FROM facet_values AS v WHERE ${ofProject.sql}`).all(project)
-    : statements
-        .raw<Named>(
-          `SELECT v.id, v.facet, v.value FROM json_each(?) AS j CROSS JOIN facet_values AS v ON v.id = j.value WHERE ${counted}`,
-        )
-        .all(JSON.stringify(ids));
+/** The same of several projects, whose values are equal where their names are. */
+const countsOfSeveral = (statements: Statements, several: readonly ProjectCounts[], limit: number) => {
+  const named = several.map((one) => countsOfOne(statements, one, Number.POSITIVE_INFINITY));
+  return (name: CountedFacet): CountedValues => {
+    const counts = new Map<string, number>();
+    let holders = 0;
+    for (const countedOf of named) {
+      const counted = countedOf(name);
+      holders += counted?.holders ?? 0;
+      for (const [value, count] of counted?.frequent ?? []) counts.set(value, (counts.get(value) ?? 0) + count);
+    }
+    return { frequent: frequentValues(counts, limit), values: counts.size, sum: sumOf(counts), holders };
+  };
 };
 
 /**
@@ -213,36 +292,35 @@ export const countFacets = (statements: Statements, query: FacetQuery): FacetRep
   const filter = printConditions(traceConditions(query));
   const search = filter.q === undefined ? undefined : openSearch(statements, filter.q);
   const isWalked = search !== undefined && search.traces === undefined;
-  const holders = new Map<TraceFacet, number>();
-  const counts = new Map<TraceFacet, Map<string, number>>(countedFacets.map((facet) => [facet, new Map()]));
-  const groups = new Map<TraceFacet, number>(countedFacets.map((facet, group) => [facet, group]));
-  let traces = 0;
-  let isComplete = true;
+  // What began when is the question of the page on which all traces are listed; other conditions are read trace by trace.
+  const isOfWindow =
+    filter.q === undefined &&
+    filter.facets.length === 0 &&
+    filter.meansBelow.length === 0 &&
+    filter.bounds.every(({ figure }) => figure === 'startTime');
 
   const projects = filter.q !== undefined && search === undefined ? [] : projectNumbers(statements, query.projects);
   let left = isWalked ? Math.min(query.most, MOST_SEARCHED) : query.most;
-  for (const [at, project] of projects.entries()) {
+  const counted = projects.map((project, at) => {
     const share = Math.ceil(left / (projects.length - at));
-    const read = readProject(statements, project, filter, search, share);
+    const read =
+      (isOfWindow ? readHours(statements, project, filter, share) : undefined) ??
+      readProject(statements, project, filter, search, share);
     left -= read.lookedAt;
-    isComplete &&= read.isComplete;
-    const { tally } = read;
-    traces += tally.traces();
-
-    const groupOf = new Int8Array(tally.ids.length).fill(-1);
-    for (const [id, number, stored] of namesOf(statements, project, tally.ids)) {
-      const place = tally.place(id);
-      if (place === undefined) continue;
-      const [facet, value] = facetOf(number, stored);
-      const group = groups.get(facet);
-      const ofFacet = counts.get(facet);
-      if (group === undefined || ofFacet === undefined) continue;
-      ofFacet.set(value, (ofFacet.get(value) ?? 0) + (tally.counts[place] ?? 0));
-      groupOf[place] = group;
-    }
-    const held = tally.countGroups(groupOf);
-    for (const [facet, group] of groups) holders.set(facet, (holders.get(facet) ?? 0) + (held[group] ?? 0));
-  }
-
-  return { traces, isComplete, facets: facetCounts(counts, holders, traces, query.limit) };
+    return read;
+  });
+  const traces = counted.reduce((sum, one) => sum + one.traces, 0);
+  const held = counted.filter((one) => one.traces > 0);
+  const [only] = held;
+  return {
+    traces,
+    isComplete: counted.every((one) => one.isComplete),
+    facets: facetCounts(
+      held.length === 1 && only !== undefined
+        ? countsOfOne(statements, only, query.limit)
+        : countsOfSeveral(statements, held, query.limit),
+      traces,
+      query.limit,
+    ),
+  };
 };

@@ -10,21 +10,24 @@ export type Stretch = { readonly from: bigint; readonly to: bigint };
 /** What the hours of a window hold that were added up before, and the rest of the window, in its order. */
 export type HoursOfWindow<T> = { readonly hours: readonly T[]; readonly rest: readonly Stretch[] };
 
+export const startOfHour = (hour: number): bigint => BigInt(hour) * NANOS_PER_HOUR;
+/** The first hour that begins at a time or later. What began before 1970 is added up of no hour. */
+const firstHourFrom = (from: bigint): bigint => (from <= 0n ? 0n : (from + NANOS_PER_HOUR - 1n) / NANOS_PER_HOUR);
+
 const hoursOf = <R extends [hour: number, ...rest: unknown[]]>(
   statements: Statements,
   columns: string,
   project: number,
   { from, to }: Stretch,
 ): HoursOfWindow<R> => {
-  const whole = from <= 0n ? 0n : (from + NANOS_PER_HOUR - 1n) / NANOS_PER_HOUR;
   const hours = statements
-    .raw<R>(`SELECT hour, ${columns} FROM hours WHERE project = ? AND hour >= ? AND hour < ? ORDER BY hour`)
-    .all(project, whole, to / NANOS_PER_HOUR)
+    .raw<R>(`SELECT hour, ${columns} FROM past_hours WHERE project = ? AND hour >= ? AND hour < ? ORDER BY hour`)
+    .all(project, firstHourFrom(from), to / NANOS_PER_HOUR)
     .filter((row) => row.at(-1) !== null);
   const rest: Stretch[] = [];
   let at = from;
   for (const [hour] of hours) {
-    const start = BigInt(hour) * NANOS_PER_HOUR;
+    const start = startOfHour(hour);
     if (at < start) rest.push({ from: at, to: start });
     at = start + NANOS_PER_HOUR;
   }
@@ -77,4 +80,32 @@ export const addTracesOfHours = (
       tally.durations.push(durations.readDoubleLE(at));
   }
   return rest;
+};
+
+/** The facets of an hour that was added up. @see facet-tally.ts */
+export type FacetsOfHour = { readonly hour: number; readonly traces: number; readonly text: string };
+
+const LAST_HOUR = 2n ** 53n;
+/** Hours of a window that were added up with their facets, the last first, until they hold so many traces. */
+export const facetsOfHours = (
+  statements: Statements,
+  project: number,
+  {
+    from = 0n,
+    to = LAST_HOUR * NANOS_PER_HOUR,
+  }: { readonly from: bigint | undefined; readonly to: bigint | undefined },
+  traces: number,
+): FacetsOfHour[] => {
+  const found: FacetsOfHour[] = [];
+  let left = traces;
+  for (const [hour, held, text] of statements
+    .raw<[number, number, string]>(
+      `SELECT hour, traces, facets FROM past_hours WHERE project = ? AND hour >= ? AND hour < ? AND facets IS NOT NULL ORDER BY hour DESC`,
+    )
+    .iterate(project, firstHourFrom(from), to / NANOS_PER_HOUR)) {
+    found.push({ hour, traces: held, text });
+    left -= held;
+    if (left < 0) break;
+  }
+  return found;
 };

@@ -358,7 +358,7 @@ const addUpHours = (isBusy: boolean): void => {
 };
 /** Wakes the thread when an hour is to be added up. */
 const planHours = (): void => {
-  const at = isClosed || hoursTimer !== undefined ? undefined : engine?.writer.hours.nextAt();
+  const at = isClosed || hoursTimer !== undefined ? undefined : engine?.writer.hours.nextAt(Date.now());
   if (at === undefined) return;
   hoursTimer = setTimeout(
     () => {
