@@ -155,6 +155,27 @@ export const searchContract = (engine: string, open: OpenStore): void => {
           expect(await listed('begun* begum*')).toEqual([]);
         },
       );
+      it('two beginnings of very many words are found where only the oldest spans hold both', async () => {
+        const spans = Array.from({ length: 3_600 }, (_, i) =>
+          aSpan({
+            traceId: traceIdOf(i + 1),
+            startTime: T0 + BigInt(i),
+            input: `begun${i % 300} ${i < 260 ? `old${i}` : 'new'} ${i % 2 === 0 ? 'side by side' : ''}`,
+          }),
+        );
+        const store = await holding({ spans });
+        const listed = async (q: string) =>
+          (await allPages((after) => store.listTraces(traces({ q, limit: 200, ...(after && { after }) })))).map(
+            ({ traceId }) => traceId,
+          );
+        const oldest = spans.slice(0, 260).toReversed();
+        expect(await listed('begun* old*')).toEqual(oldest.map(({ traceId }) => traceId));
+        expect(await listed('begun* old* "side by side"')).toEqual(
+          oldest.filter((_, i) => i % 2 === 1).map(({ traceId }) => traceId),
+        );
+        expect(await listed('begun* old* new')).toEqual([]);
+        expect((await listed('begun* new')).length).toBe(3_340);
+      });
       it('a phrase that most spans hold is paged in order', async () => {
         const spans = Array.from({ length: 700 }, (_, i) =>
           aSpan({

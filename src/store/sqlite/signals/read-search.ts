@@ -10,6 +10,11 @@ const WHOLE_SET_SPANS = 10_000;
 const WHOLE_SET_VERIFIED_SPANS = 500;
 /** Words by which the index is asked for what begins as they do, at the most. */
 const NAMED_WORDS = 200;
+/**
+ * Texts that are read for words with a beginning that more words have, at the most. Most spans hold such a word, so a page is full after a
+ * few of them. Where it is not, the index is asked, which gathers all spans of the beginning first: a second in a million spans.
+ */
+const MOST_READ_TEXTS = 3_000;
 
 /** A search, ready to be asked of the index. */
 export type Search = {
@@ -35,11 +40,10 @@ const wordsThatBegin = (statements: Statements, prefix: string, most: number): s
 /** What the index is asked: spans with all words, and for each prefix a word that begins so. */
 type Question = {
   readonly match: string;
-  /**
-   * Whether each time it is asked the index gathers all spans of a prefix first, however few are wanted. It does of a prefix; of
-   * words that are named it reads what is wanted.
-   */
-  readonly gathersAll: boolean;
+  /** The same without prefixes of too many words to name; empty where nothing else is asked. */
+  readonly narrow: string;
+  /** Those prefixes. The index gathers all their spans each time it is asked, however few are wanted; of words it reads what is wanted. */
+  readonly broad: readonly string[];
 };
 
 /** @returns `undefined` when no span can match */
@@ -49,44 +53,50 @@ const questionOf = (
   prefixes: readonly string[],
 ): Question | undefined => {
   const parts = words.map(quoted);
+  const broad: string[] = [];
   let left = NAMED_WORDS;
-  let gathersAll = false;
   for (const prefix of prefixes) {
     const begun = wordsThatBegin(statements, prefix, left);
     if (begun.length === 0) return undefined;
-    if (begun.length > left) {
-      gathersAll = true;
-      parts.push(`${quoted(prefix)}*`);
-    } else {
+    if (begun.length > left) broad.push(prefix);
+    else {
       left -= begun.length;
       parts.push(`(${begun.map(quoted).join(' OR ')})`);
     }
   }
-  return parts.length === 0 ? undefined : { match: parts.join(' AND '), gathersAll };
+  const all = [...parts, ...broad.map((prefix) => `${quoted(prefix)}*`)];
+  return all.length === 0 ? undefined : { match: all.join(' AND '), narrow: parts.join(' AND '), broad };
 };
 
-/** Asks the index for spans in stretches of their numbers, and for the newest. */
-const indexOf = (statements: Statements, { match, gathersAll }: Question) => {
+/** Spans that match, in stretches of their numbers, and the newest. */
+type Index = { newest(most: number): number[]; between(from: number, to: number): number[] };
+
+const indexOf = (statements: Statements, match: string): Index => {
   const between = statements.pluck<number>(
     'SELECT rowid FROM search.span_search WHERE span_search MATCH ? AND rowid BETWEEN ? AND ?',
   );
-  // Once is enough.
-  if (gathersAll)
-    return numberSetOf(
-      statements.pluck<number>('SELECT rowid FROM search.span_search WHERE span_search MATCH ?').iterate(match),
-    );
   return {
-    newest: (most: number): number[] =>
+    newest: (most) =>
       statements
         .pluck<number>('SELECT rowid FROM search.span_search WHERE span_search MATCH ? ORDER BY rowid DESC LIMIT ?')
         .all(match, most),
     // As bigints: the index narrows a search to a stretch only when its ends are bound as integers, and numbers are not.
-    between: (from: number, to: number): number[] => between.all(match, BigInt(from), BigInt(to)),
+    between: (from, to) => between.all(match, BigInt(from), BigInt(to)),
   };
+};
+/** Asks once for all spans. */
+const gatheredOf = (statements: Statements, match: string): Index =>
+  numberSetOf(
+    statements.pluck<number>('SELECT rowid FROM search.span_search WHERE span_search MATCH ?').iterate(match),
+  );
+/** Of a question that names nothing: any span may match. */
+const anySpan: Index = {
+  newest: () => [],
+  between: (from, to) => Array.from({ length: Math.max(0, to - from + 1) }, (_, place) => from + place),
 };
 
 /** Numbers that grow, a bit for each from the first to the last: spans of a broad prefix may be most of all that are stored. */
-const numberSetOf = (numbers: Iterable<number>) => {
+const numberSetOf = (numbers: Iterable<number>): Index => {
   let bits = new Uint8Array(4096);
   let first: number | undefined;
   let end = 0;
@@ -138,24 +148,38 @@ export const openSearch = (statements: Statements, q: string): Search | undefine
   const { words, prefixes, phrases } = planSearch(q);
   const question = questionOf(statements, words, prefixes);
   if (question === undefined) return undefined;
-  const index = indexOf(statements, question);
+  const { match, narrow, broad } = question;
+  let index = narrow === '' ? anySpan : indexOf(statements, narrow);
+  /** Prefixes that are looked for in the texts of what the index finds. */
+  let unasked = broad;
+  let textsLeft = MOST_READ_TEXTS;
   const payloads = payloadReaderOf(statements);
-  /** The index does not keep where a word stands: phrases are found in the text, whose words are those of the index. */
-  const holdsPhrases = (span: number): boolean => {
-    if (phrases.length === 0) return true;
+  /**
+   * The index does not keep where a word stands: phrases are found in the text, whose words are those of the index. Once too many texts
+   * were read, nothing is found any more.
+   */
+  const holdsRest = (span: number): boolean => {
+    if (phrases.length === 0 && unasked.length === 0) return true;
+    if (unasked.length > 0) {
+      textsLeft -= 1;
+      if (textsLeft < 0) return false;
+    }
     const texts = readableTexts(payloads, span);
     const read = texts.flatMap((text) => (text === null ? [] : [wordsOf(searchText(text))]));
-    return phrases.every((phrase) => read.some((words) => holdsPhrase(words, phrase)));
+    return (
+      unasked.every((prefix) => read.some((words) => words.some((word) => word.startsWith(prefix)))) &&
+      phrases.every((phrase) => read.some((words) => holdsPhrase(words, phrase)))
+    );
   };
 
-  const bound = phrases.length === 0 ? WHOLE_SET_SPANS : WHOLE_SET_VERIFIED_SPANS;
-  /** The newest spans with all words: all there are, or else all from `knownFrom` on. */
-  const newest = index.newest(bound + 1);
-  const isWhole = newest.length <= bound;
-  const known = new Set(newest);
-  const knownFrom = newest.at(-1) ?? 0;
+  const bound = phrases.length === 0 && broad.length === 0 ? WHOLE_SET_SPANS : WHOLE_SET_VERIFIED_SPANS;
+  /** The newest spans that the index finds: all there are, or else all from `knownFrom` on. */
+  const newest = narrow === '' ? [] : index.newest(bound + 1);
+  const isWhole = narrow !== '' && newest.length <= bound;
+  let known = new Set(newest);
+  let knownFrom = narrow === '' ? Number.POSITIVE_INFINITY : (newest.at(-1) ?? 0);
 
-  const keepMatching = (traces: readonly number[], enough: number): Set<number> => {
+  const keepFound = (traces: readonly number[], enough: number): Set<number> => {
     const spans = statements
       .raw<[number, number]>(
         'SELECT s.trace, s.span FROM json_each(?) AS j CROSS JOIN spans AS s INDEXED BY spans_by_id ON s.trace = j.value',
@@ -173,7 +197,7 @@ export const openSearch = (statements: Statements, q: string): Search | undefine
       const matching = low >= knownFrom ? known : new Set(index.between(low, high));
       for (const [trace, span] of spans) {
         if (found.size >= enough) break;
-        if (!found.has(trace) && matching.has(span) && holdsPhrases(span)) found.add(trace);
+        if (!found.has(trace) && matching.has(span) && holdsRest(span)) found.add(trace);
       }
       return found;
     }
@@ -188,7 +212,7 @@ export const openSearch = (statements: Statements, q: string): Search | undefine
       own.sort((a, b) => a - b);
       const mine = new Set(own);
       for (const span of stretchesOf(own).flatMap(([from, to]) => index.between(from, to)))
-        if (mine.has(span) && holdsPhrases(span)) {
+        if (mine.has(span) && holdsRest(span)) {
           found.add(trace);
           break;
         }
@@ -196,8 +220,18 @@ export const openSearch = (statements: Statements, q: string): Search | undefine
     return found;
   };
 
+  const keepMatching = (traces: readonly number[], enough: number): Set<number> => {
+    const kept = keepFound(traces, enough);
+    if (textsLeft >= 0 || unasked.length === 0) return kept;
+    index = gatheredOf(statements, match);
+    unasked = [];
+    known = new Set();
+    knownFrom = Number.POSITIVE_INFINITY;
+    return keepFound(traces, enough);
+  };
+
   if (!isWhole) return { keepMatching };
-  const verified = newest.filter(holdsPhrases);
+  const verified = newest.filter(holdsRest);
   const traces = statements
     .pluck<number>('SELECT DISTINCT s.trace FROM json_each(?) AS j CROSS JOIN spans AS s ON s.span = j.value')
     .all(JSON.stringify(verified));
