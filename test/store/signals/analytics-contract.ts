@@ -135,6 +135,43 @@ export const analyticsContract = (engine: string, open: OpenStore): void => {
           );
         },
       );
+      it('a series of very many values has the points of those that the report shows, and of what has none', async () => {
+        const spansOf = (n: number, userId: string | undefined): Span[] =>
+          [0, 1, 7].map((second) =>
+            call(1_000 * n + second, 'a', n, 5, {
+              startTime: T0 + BigInt(second) * SECOND,
+              correlation: userId === undefined ? {} : { userId },
+            }),
+          );
+        const store = await holding({
+          spans: [
+            ...Array.from({ length: 450 }, (_, n) => spansOf(n + 1, `user ${n + 1}`)).flat(),
+            ...spansOf(500, undefined),
+          ],
+        });
+        const { groups, series, totalCost } = await store.costReport({
+          ...window,
+          groupBy: 'user_id',
+          bucketSeconds: 5,
+        });
+        expect(totalCost).toBe(3 * (500 + (450 * 451) / 2));
+        expect(groups.map(({ key }) => key)).toEqual([
+          undefined,
+          ...Array.from({ length: 99 }, (_, n) => `user ${450 - n}`),
+        ]);
+        const width = 5n * SECOND;
+        const costs = new Map<string, number>();
+        for (const n of [500, ...Array.from({ length: 99 }, (_, at) => 450 - at)])
+          for (const second of [0n, 1n, 7n]) {
+            const point = `${((T0 + second * SECOND) / width) * width} ${n === 500 ? undefined : `user ${n}`}`;
+            costs.set(point, (costs.get(point) ?? 0) + n);
+          }
+        const points = (series ?? []).map(({ time, key, totalCost: cost }) => [`${time} ${key}`, cost]);
+        expect(new Map(points as [string, number][])).toEqual(costs);
+        expect(points.length).toBe(costs.size);
+        const times = (series ?? []).map(({ time }) => time);
+        expect(times).toEqual(times.toSorted((x, y) => (x < y ? -1 : 1)));
+      });
       it('at most 100 groups', async () => {
         const store = await holding({
           spans: Array.from({ length: 120 }, (_, i) => call(i % 90, `m${i}`, i, 1, { spanId: spanIdOf(i + 1) })),

@@ -87,8 +87,8 @@ export type CostReading = {
   readonly traces?: Iterable<TraceFiguresRow>;
   /** The currency in which the projects were priced: that of the newest priced span of the first that has one in the window. */
   readonly currency: string | undefined;
-  /** Where the query wants a series, in the order of the buckets. */
-  readonly series?: Iterable<SeriesRow> | undefined;
+  /** Where the query wants a series, in the order of the buckets. An engine may read it of the groups alone that the report shows. */
+  readonly series?: Iterable<SeriesRow> | ((shown: ReadonlySet<string | undefined>) => Iterable<SeriesRow>) | undefined;
 };
 
 /** What an engine read of a window for a summary. */
@@ -215,7 +215,15 @@ export const reportsOf = (readCost: (sum: number | null) => number | undefined) 
         groups,
         ...(bucketSeconds === undefined
           ? {}
-          : { series: seriesOf(series ?? [], query, bucketWidth(bucketSeconds), entryOf, shown) }),
+          : {
+              series: seriesOf(
+                typeof series === 'function' ? series(shown) : (series ?? []),
+                query,
+                bucketWidth(bucketSeconds),
+                entryOf,
+                shown,
+              ),
+            }),
       };
     },
 

@@ -2,7 +2,7 @@ import { type CallGrouping, entriesOf, isCallGrouping, keyOf } from '../../signa
 import type { AnalyticsQuery, CostReport, SummaryQuery, SummaryReport } from '../../signals/query.ts';
 import { addTrace, countTrace, newTally, type SummaryTotals, type Tally, totalsOf } from '../../signals/summary.ts';
 import { CALL_CLASS, groupText, PRICED, traceColumns } from '../../signals/rows/call-rows.ts';
-import { STATUS_ERROR, TRACE_CANCELLED } from '../../signals/rows/codes.ts';
+import { facets, STATUS_ERROR, TRACE_CANCELLED } from '../../signals/rows/codes.ts';
 import {
   bucketWidth,
   callFacets,
@@ -18,6 +18,7 @@ import { CALL_FIGURES, NANOS_PER_HOUR, TRACES_OF_STRETCH, type TraceOfStretch, t
 import { addTracesOfHours, callsOfHours, type Stretch } from './read-hours.ts';
 import { CALLS } from './schema.ts';
 import { projectNumbers, type Statements } from './statements.ts';
+import { countUpTo } from './trace-filter.ts';
 
 const reports = reportsOf((sum) => sum ?? undefined);
 
@@ -130,6 +131,62 @@ const readTracesByBucket = (
   };
 };
 
+/** Where a property has more values than that, a series is read of the groups that the report shows: those are a hundred at the most. */
+const MANY_VALUES = 400;
+const facetsOfTraces = {
+  environment: facets.environment,
+  status: facets.status,
+  session_id: facets.sessionId,
+  user_id: facets.userId,
+  service_name: facets.serviceName,
+  name: facets.name,
+} as const satisfies Record<TraceGrouping, number>;
+
+const hasManyValues = (statements: Statements, { numbers }: Scope, groupBy: TraceGrouping): boolean =>
+  numbers.some(
+    (project) =>
+      countUpTo(
+        statements,
+        'facet_values AS v',
+        [{ sql: 'v.project = ? AND v.facet = ?', values: [project, facetsOfTraces[groupBy]] }],
+        MANY_VALUES + 1,
+      ) > MANY_VALUES,
+  );
+
+/** Costs of the traces of some groups by bucket, in the order of the buckets. */
+const readSeriesOfTraces = (
+  statements: Statements,
+  scope: Scope,
+  groupBy: TraceGrouping,
+  width: bigint,
+  shown: ReadonlySet<string | undefined>,
+): SeriesRow[] => {
+  type Bucket = [bucket: number, count: number, cost: number | null];
+  const FIGURES = 't.start_ns / ?, count(*), sum(t.total_cost)';
+  const rows: SeriesRow[] = [];
+  const add = (value: string | null, found: readonly Bucket[]): void => {
+    for (const [bucket, count, cost] of found) rows.push([bucket, value, null, PRICED, count, cost]);
+  };
+  const ofValue = statements.raw<Bucket>(
+    `SELECT ${FIGURES} FROM facet_values AS v CROSS JOIN trace_facets AS f ON f.value = v.id CROSS JOIN traces AS t ON t.trace = f.trace
+     WHERE v.project = ? AND v.facet = ? AND v.value = ? AND f.start_ns >= ? AND f.start_ns < ? GROUP BY 1`,
+  );
+  for (const project of scope.numbers)
+    for (const value of shown)
+      if (value === undefined)
+        add(
+          null,
+          statements
+            .raw<Bucket>(
+              `SELECT ${FIGURES} FROM traces AS t INDEXED BY traces_by_start
+               WHERE t.project = ? AND t.start_ns >= ? AND t.start_ns < ? AND t.${traceColumns[groupBy]} IS NULL GROUP BY 1`,
+            )
+            .all(width, project, scope.from, scope.to),
+        );
+      else add(value, ofValue.all(width, project, facetsOfTraces[groupBy], value, scope.from, scope.to));
+  return rows.sort(([a], [b]) => Number(a) - Number(b));
+};
+
 /** Costs of calls by bucket, in the order of the buckets. */
 const bucketsOf = (groupBy: CallGrouping, where: string): string =>
   `SELECT r.start_ns / ? AS bucket, r.${groupBy}, r.model, ${CALL_CLASS}, count(*), sum(r.total_cost)
@@ -181,6 +238,12 @@ export const costReport = (statements: Statements, query: AnalyticsQuery): CostR
       calls: readCalls(statements, scope, groupBy),
       currency,
       series: width === undefined ? undefined : readSeries(statements, scope, groupBy, width),
+    });
+  if (width !== undefined && hasManyValues(statements, scope, groupBy))
+    return reports.costReport(query, {
+      traces: readTraces(statements, scope, groupBy),
+      currency,
+      series: (shown) => readSeriesOfTraces(statements, scope, groupBy, width, shown),
     });
   return reports.costReport(
     query,
