@@ -1,4 +1,5 @@
 import { inspect } from 'node:util';
+import { queryObjects } from 'node:v8';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
   createWorker,
@@ -129,6 +130,26 @@ describe.each([
       start(() => null, { concurrency: 1001 });
       expect((await service.seen('claim')).body).toMatchObject({ max: 1000 });
       expect(service.callsTo('register')[0]?.body).toMatchObject({ concurrency: 1001 });
+    });
+
+    it('keeps nothing of steps that are over while another body goes on', async () => {
+      const { body, begun, letGo } = heldBody();
+      start((context, ...given) => (context.lease.lease_id === 'held' ? body(context, ...given) : null), {
+        concurrency: 2,
+        claimWaitMs: 50,
+      });
+      service.offer(aLease({ lease_id: 'held' }));
+      await begun;
+      /** @returns how many promises live once so many steps are over */
+      const promisesAfter = async (steps: number): Promise<number> => {
+        const over = service.callsTo('complete').length;
+        for (let n = 1; n <= steps; n += 1) service.offer(aLease({ lease_id: `short-${over + n}` }));
+        await service.seen('complete', over + steps);
+        return queryObjects(Promise, { format: 'count' });
+      };
+      const before = await promisesAfter(20);
+      expect((await promisesAfter(400)) - before).toBeLessThan(200);
+      letGo();
     });
 
     it('merges state patches, the last value of a key winning', async () => {
@@ -682,6 +703,17 @@ describe.each([
           retry_after_ms: 0,
         },
       ]);
+    });
+
+    it('does so, too, when it has no free slot', async () => {
+      const { body, begun, reasons } = heldBody();
+      const { ended } = start(body, { concurrency: 1, graceMs: 1 });
+      service.offer(aLease());
+      await begun;
+      await worker?.stop();
+      await ended;
+      expect(reasons[0]).toMatchObject({ reason: 'stopping' });
+      expect(service.callsTo('fail')).toHaveLength(1);
     });
 
     it('gives back, without running it, what it may start only when the time of its bodies is over', async () => {

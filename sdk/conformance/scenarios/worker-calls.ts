@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { between, meanwhile, until } from '../kit/judging.ts';
 import type { Scenario } from '../kit/scenario.ts';
 import { isCallTo, makes } from '../opposite/proxy.ts';
-import { refusal } from '../opposite/scripted.ts';
+import type { Lease } from '../../typescript/src/generated/wire.ts';
+import { aLease, refusal } from '../opposite/scripted.ts';
 import { oneTask } from './definitions.ts';
 import {
   worker,
@@ -379,5 +380,39 @@ export const workerCallsScenarios: readonly Scenario[] = [
       await service.seen('complete', 6);
     },
     { needs: ['batch'] },
+  ),
+
+  worker(
+    109,
+    'bad-offer',
+    'An offer that is not what the service promises spoils no other that comes with it.',
+    async (world) => {
+      const service = await world.scripted();
+      const bad = { ...aLease({ lease_id: 'bad' }), definition_version: 'one', visit: {} };
+      service.offer(bad as unknown as Lease);
+      offer(service, { lease_id: 'good', run_id: 'run-2', input: scriptOf({ return: 1 }) });
+      await onScripted(world, service);
+      const complete = await until('the report of the good one', undefined, () =>
+        service.callsTo('complete').find(({ path }) => path.includes('good')),
+      );
+      assert.equal(complete.body['output'], 1);
+    },
+  ),
+
+  worker(
+    110,
+    'silent-heartbeat',
+    'A heartbeat that nobody answers is given up, and made again before the lease is over.',
+    async (world) => {
+      const service = await world.scripted({ heartbeatMs: 1000, leaseTtlMs: 6000 });
+      service.answer('heartbeat', 'stall');
+      const { fixture } = await onScripted(world, service);
+      offer(service, { input: scriptOf({ await: 'go' }, { return: 1 }) });
+      const { at: begun } = await bodyStarted(fixture);
+      const again = await service.seen('heartbeat', 2);
+      between('the second heartbeat', again.at - begun, 0, 6000);
+      await fixture.ask('release', { name: 'go' });
+      await service.seen('complete');
+    },
   ),
 ];

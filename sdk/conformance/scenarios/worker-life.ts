@@ -272,4 +272,20 @@ export const workerLifeScenarios: readonly Scenario[] = [
       await service.seen('complete');
     },
   ),
+
+  worker(
+    108,
+    'past-grace-without-a-slot',
+    'A worker that has no free slot ends its bodies in time, too, when it stops.',
+    async (world) => {
+      const service = await world.scripted();
+      const { fixture, ran } = await onScripted(world, service, { concurrency: 1, grace_ms: 100, settle_ms: 3000 });
+      offer(service, { input: scriptOf({ sleep_ms: 20_000 }, { return: 1 }) });
+      await bodyStarted(fixture);
+      await fixture.ask('worker.stop', {});
+      assert.equal((await ran).error, undefined);
+      assert.equal((await fixture.event('body.cancelled'))['reason'], 'stopping');
+      assert.equal(errorIn(await service.seen('fail'))['code'], 'worker_stopping');
+    },
+  ),
 ];

@@ -19,7 +19,7 @@ setInterval(
     leases.forEachSilent(silentMs, (leaseId, beat) => {
       beat();
       // What is refused, the lease's own heart finds out when its thread is free again.
-      calls.make({ verb: 'heartbeat', leaseId, body, timeoutMs: leaseTtlMs }).catch(() => {});
+      calls.make({ verb: 'heartbeat', leaseId, body, timeoutMs: Math.ceil(leaseTtlMs / 3) }).catch(() => {});
     });
   },
   Math.max(50, silentMs / 4),

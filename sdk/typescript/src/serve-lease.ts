@@ -224,9 +224,11 @@ export const serveLease = async (host: LeaseHost, lease: Lease, body: StepBody |
     if (isHeld) held?.release();
     isHeld = false;
   };
+  // Given up in time for another one, over another connection, before the lease is over.
+  const beatTimeoutMs = Math.ceil(Math.max(host.heartbeatMs, host.leaseTtlMs / 3));
   const heart = startHeart(host.heartbeatMs, async (details, signal) => {
     if (isHeld) held?.beat();
-    const answer = await calls.heartbeat(details, { policy: once, cut: signal, timeoutMs: host.leaseTtlMs });
+    const answer = await calls.heartbeat(details, { policy: once, cut: signal, timeoutMs: beatTimeoutMs });
     if (answer.kind === 'unanswered') return 'sooner';
     if (answer.kind !== 'refused' || answer.reason === 'not_started') return 'again';
     // Fenced: another lease ended this one. Run over: a cancel, above all. Either way the work is of no more use.

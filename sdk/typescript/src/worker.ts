@@ -120,6 +120,9 @@ export const createWorker = (options: WorkerOptions) => {
   // One listener a running body, and each takes its own away.
   setMaxListeners(0, force.signal);
   const active = new Set<Promise<LeaseEnd>>();
+  /** Lets the claims look again: a slot is free, or the worker stops. */
+  let wakeClaims = (): void => {};
+  stopping.signal.addEventListener('abort', () => wakeClaims());
   let ran: Promise<void> | undefined;
 
   const standby = createStandbyHeart({ workerId, service: settings, concurrency }, (reason) =>
@@ -186,7 +189,10 @@ export const createWorker = (options: WorkerOptions) => {
       },
       settleMs: options.settleMs ?? DEFAULT_SETTLE_MS,
     };
-    const served = serveLease(host, lease, bodyFor(lease)).finally(() => active.delete(served));
+    const served = serveLease(host, lease, bodyFor(lease)).finally(() => {
+      active.delete(served);
+      wakeClaims();
+    });
     active.add(served);
   };
 
@@ -210,7 +216,10 @@ export const createWorker = (options: WorkerOptions) => {
     let failures = 0;
     while (!stopping.signal.aborted) {
       if (active.size >= concurrency) {
-        await Promise.race(active);
+        // Not a race between the bodies: each race would stay with a body that goes on, for as long as that one does.
+        await new Promise<void>((resolve) => {
+          wakeClaims = resolve;
+        });
         continue;
       }
       const waitMs = options.claimWaitMs ?? DEFAULT_CLAIM_WAIT_MS;
