@@ -2,7 +2,6 @@ package svc
 
 import (
 	"context"
-	"encoding/json"
 	"strings"
 	"time"
 
@@ -119,7 +118,7 @@ func (w *Worker) register(ctx context.Context) error {
 }
 
 // claim asks for steps. Hanging up gives back what was on its way.
-func (w *Worker) claim(ctx context.Context, free int) ([]json.RawMessage, error) {
+func (w *Worker) claim(ctx context.Context, free int) ([]wire.Lease, error) {
 	body, err := encode(wire.Claim{
 		WorkerID: w.config.id,
 		Max:      int64(min(claimLimit, free)),
@@ -134,14 +133,11 @@ func (w *Worker) claim(ctx context.Context, free int) ([]json.RawMessage, error)
 	if err != nil {
 		return nil, err
 	}
-	// Leases stay text: one that cannot be read spoils no other.
-	answer, err := readAs[struct {
-		Leases []json.RawMessage `json:"leases"`
-	}](r, text)
-	if err != nil {
-		return nil, err
+	var answer struct {
+		Leases []wire.Lease `json:"leases"`
 	}
-	return answer.Leases, nil
+	err = w.calls.readOffers(r, text, &answer, &answer.Leases)
+	return answer.Leases, err
 }
 
 // hasEnded says whether the one run is over. A claim on a run that has ended is answered as one that found nothing. A

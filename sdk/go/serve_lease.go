@@ -223,7 +223,8 @@ func (l *servedLease) reportOf(output any, step *Step, usage []wire.ReportedUsag
 }
 
 func (l *servedLease) beat(ctx context.Context, details json.RawMessage) pulse {
-	answer := l.calls.beat(ctx, details, min(defaultTimeout, l.host.leaseTTL))
+	// Given up in time for another one, over another connection, before the lease is over.
+	answer := l.calls.beat(ctx, details, min(defaultTimeout, max(l.host.heartbeat, l.host.leaseTTL/3)))
 	switch {
 	case answer.kind == answerMissing:
 		return beatSooner

@@ -65,8 +65,9 @@ type stepCalls struct {
 	ctx context.Context
 	// claims says whether a report may claim what fills the slot that it frees.
 	claims func() bool
-	// onLeases takes what came.
-	onLeases func([]json.RawMessage)
+	// onLeases takes what came, and onUnreadable each offer that cannot be read: it lapses, and comes again.
+	onLeases     func([]wire.Lease)
+	onUnreadable func(error)
 	// motion is of the leases of the worker: a batch waits until they have said what they have to say.
 	motion motion
 	// isOlder: the service does not know the batch.
@@ -164,13 +165,42 @@ type batchItem struct {
 	Body   json.RawMessage `json:"body"`
 }
 
-// batchAnswer is wire.StepBatchAnswer with leases that are still text: one that cannot be read spoils no other.
+// batchAnswer is wire.StepBatchAnswer with the bodies of its items as text.
 type batchAnswer struct {
-	Started    []batchItem       `json:"started"`
-	Heartbeats []batchItem       `json:"heartbeats"`
-	Completes  []batchItem       `json:"completes"`
-	Fails      []batchItem       `json:"fails"`
-	Leases     []json.RawMessage `json:"leases"`
+	Started    []batchItem  `json:"started"`
+	Heartbeats []batchItem  `json:"heartbeats"`
+	Completes  []batchItem  `json:"completes"`
+	Fails      []batchItem  `json:"fails"`
+	Leases     []wire.Lease `json:"leases"`
+}
+
+// readOffers reads an answer and the leases in it, at once. Where one of them cannot be read, each is read by itself: it spoils
+// no other.
+func (c *stepCalls) readOffers(r request, text []byte, answer any, leases *[]wire.Lease) error {
+	err := json.Unmarshal(text, answer)
+	if err == nil {
+		return nil
+	}
+	if _, isNoJSON := as[*json.SyntaxError](err); isNoJSON {
+		return &ConnectionError{Call: r.String(), Err: errors.New("the answer cannot be read: " + err.Error())}
+	}
+	// What could be read of the answer was.
+	each, err := readAs[struct {
+		Leases []json.RawMessage `json:"leases"`
+	}](r, text)
+	if err != nil {
+		return err
+	}
+	*leases = nil
+	for _, one := range each.Leases {
+		var lease wire.Lease
+		if err := json.Unmarshal(one, &lease); err != nil {
+			c.onUnreadable(err)
+			continue
+		}
+		*leases = append(*leases, lease)
+	}
+	return nil
 }
 
 func (c *stepCalls) deliver(batch []*pendingCall) {
@@ -193,9 +223,9 @@ func (c *stepCalls) deliver(batch []*pendingCall) {
 		}
 		return
 	}
-	var answer *batchAnswer
+	var answer batchAnswer
 	if err == nil {
-		answer, err = readAs[batchAnswer](r, text)
+		err = c.readOffers(r, text, &answer, &answer.Leases)
 	}
 	if err != nil {
 		for _, pending := range batch {

@@ -2,7 +2,6 @@ package svc
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -24,7 +23,7 @@ func gathering(t *testing.T) (*fakeService, *stepCalls) {
 		workerID:  "w",
 		ctx:       t.Context(),
 		claims:    func() bool { return false },
-		onLeases:  func([]json.RawMessage) {},
+		onLeases:  func([]wire.Lease) {},
 	}
 }
 

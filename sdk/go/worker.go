@@ -2,7 +2,6 @@ package svc
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -174,6 +173,8 @@ func (w *Worker) Run(ctx context.Context) error {
 		ctx:       reaching,
 		claims:    func() bool { return claiming.Err() == nil },
 		onLeases:  w.serveAll,
+
+		onUnreadable: w.unreadable,
 	}
 	w.tracer = w.config.tracer
 	if w.tracer == nil {
@@ -242,12 +243,10 @@ func (w *Worker) count(change int) {
 
 // serveAll serves what came, also of a worker that was stopped meanwhile: the leases are its own, and their bodies have
 // the time of bodies then.
-func (w *Worker) serveAll(leases []json.RawMessage) {
-	for _, text := range leases {
-		var lease wire.Lease
-		if err := json.Unmarshal(text, &lease); err != nil || lease.LeaseID == "" {
-			// It lapses, and comes again.
-			w.logger.Error("an offer of a step cannot be read", "error", err)
+func (w *Worker) serveAll(leases []wire.Lease) {
+	for _, lease := range leases {
+		if lease.LeaseID == "" {
+			w.unreadable(errors.New("it has no lease_id"))
 			continue
 		}
 		var body stepBody
@@ -263,6 +262,10 @@ func (w *Worker) serveAll(leases []json.RawMessage) {
 			served.serve()
 		}()
 	}
+}
+
+func (w *Worker) unreadable(err error) {
+	w.logger.Error("an offer of a step cannot be read", "error", err)
 }
 
 func (w *Worker) waitUntilIdle(most time.Duration) bool {
