@@ -246,7 +246,8 @@ void ServedLease::serve_held(const StepAnswer& declared) {
 void ServedLease::run(const How& lastly) {
   const auto usage = std::make_shared<UsageTotals>();
   const auto state = std::make_shared<StepState>();
-  state->lease = lease_;
+  // Not a copy: it is part of what this holds.
+  state->lease = {shared_from_this(), &lease_};
   state->instrumentation = host_->instrumentation;
   state->stop = interruption_.get_token();
   state->reason = [self = shared_from_this()] { return self->reason(); };
@@ -277,10 +278,13 @@ void ServedLease::run(const How& lastly) {
       report_failure(*result.failure, reported, how);
     return end();
   }
-  json body{{"worker_id", host_->worker_id}, {"output", result.output.value()}};
-  if (!patch.empty()) body["state_patch"] = std::move(patch);
-  if (!reported.empty()) body["usage"] = reported;
-  report(encode(body), reported, how);
+  auto body = host_->worker_body;
+  body.pop_back();
+  append_member(body, "output", encode(result.output.value()));
+  if (!patch.empty()) append_member(body, "state_patch", encode(patch));
+  if (!reported.empty()) append_member(body, "usage", encode(json(reported)));
+  body += '}';
+  report(std::move(body), reported, how);
 }
 
 /// Nobody waits for the answer: a thread of the pool is needed again only where it is none, or no good one.
@@ -366,7 +370,8 @@ void ServedLease::beat(const std::optional<std::string>& details, const Heart::F
   StepCall call{.verb = StepVerb::heartbeat,
                 .lease_id = lease_.lease_id,
                 .body = std::move(body),
-                .timeout = std::min(default_timeout, host_->lease_ttl)};
+                // Given up in time for another one, over another connection, before the lease is over.
+                .timeout = std::min(default_timeout, std::max(host_->heartbeat, host_->lease_ttl / 3))};
   host_->calls.submit(std::move(call), [self = shared_from_this(), found](const StepAnswer& answer) {
     const auto read = self->read(&answer.body, answer.error);
     if (read.kind == Answer::Kind::unanswered) return found(Pulse::sooner);
