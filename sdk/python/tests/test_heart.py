@@ -135,6 +135,18 @@ class Hearts(unittest.TestCase):
         self.heart.flush(0.01)
 
 
+class TakenBack(unittest.TestCase):
+    def test_timers_that_are_taken_back_do_not_gather(self) -> None:
+        timers = Timers("test")
+        kept = threading.Event()
+        timers.at(time.monotonic() + 0.05, kept.set)
+        for _ in range(10_000):
+            timers.at(time.monotonic() + 3600, lambda: None)()
+        self.assertLess(len(timers._heap), 1000)
+        self.assertTrue(kept.wait(60))
+        timers.close()
+
+
 class NoThreads(unittest.TestCase):
     def test_timers_that_found_no_thread_find_one_with_the_next_call(self) -> None:
         timers = Timers("test")

@@ -404,7 +404,8 @@ class ServedLease:
     def _beat(self, details: bytes | None, cut: Signal, found: Callable[[Pulse], None]) -> None:
         worker = self._calls.body_of()
         body = worker if details is None else worker[:-1] + b',"details":' + details + b"}"
-        timeout = min(DEFAULT_TIMEOUT_SECONDS, self._host.lease_ttl_seconds)
+        # Given up in time for another one, over another connection, before the lease is over.
+        timeout = min(DEFAULT_TIMEOUT_SECONDS, max(self._host.heartbeat_seconds, self._host.lease_ttl_seconds / 3))
 
         def on_answer(answer: Any, error: SvcError | None) -> None:
             read = self._calls.read(answer, error)

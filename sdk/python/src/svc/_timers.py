@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+_SLACK = 64
+"""So many that were taken back may always stand in the heap."""
+
+
 class Timers:
     """One thread that calls back when it is time, for all leases of a worker. Callbacks must not block."""
 
@@ -37,6 +41,9 @@ class Timers:
                 thread = threading.Thread(target=self._run, name=self._name, daemon=True)
                 thread.start()
                 self._thread = thread
+            if len(self._heap) > _SLACK + 2 * len(self._calls):
+                self._heap = [entry for entry in self._heap if entry[1] in self._calls]
+                heapq.heapify(self._heap)
             self._calls[number] = call
             heapq.heappush(self._heap, (when, number))
             if self._heap[0][1] == number:
@@ -52,7 +59,7 @@ class Timers:
         while True:
             with self._lock:
                 while not self._closed:
-                    # What was taken back is left in the heap until it is due.
+                    # What was taken back is left in the heap for a while: most beats never come.
                     while self._heap and self._heap[0][1] not in self._calls:
                         heapq.heappop(self._heap)
                     left = self._heap[0][0] - time.monotonic() if self._heap else None
