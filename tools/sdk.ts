@@ -5,7 +5,7 @@ import { join } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '..');
 
-type Command = readonly [string, ...string[]];
+export type Command = readonly [string, ...string[]];
 type Program = { readonly build?: Command; readonly command: Command };
 
 export type SdkLanguage = {

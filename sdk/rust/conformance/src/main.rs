@@ -16,6 +16,16 @@ use svc::CancellationToken;
 
 use crate::worlds::Worlds;
 
+const CAPABILITIES: &[&str] = &[
+    "threads",
+    "log_bridge",
+    "blocking_bodies",
+    "int64",
+    "batch",
+    #[cfg(feature = "otel")]
+    "otel_bridge",
+];
+
 /// What a verb ends with, when it is no answer.
 pub enum Fault {
     Library(svc::Error),
@@ -97,7 +107,7 @@ async fn serve(worlds: &Arc<Worlds>, id: u64, verb: &str, with: &Value, stop: &C
             "language": "rust",
             "library": "svc-sdk",
             "version": env!("CARGO_PKG_VERSION"),
-            "capabilities": ["threads", "log_bridge", "blocking_bodies", "int64", "batch"],
+            "capabilities": CAPABILITIES,
         })),
         "configure" => worlds.configure(with),
         "worker.run" => worker::run(worlds, with).await,

@@ -94,6 +94,23 @@ fn run_inside(tracer: Instrumentation, requests: Vec<Value>) -> Pin<Box<dyn Futu
     })
 }
 
+/// Runs what is inside under an active span of OpenTelemetry, whose API alone is needed for one.
+#[cfg(feature = "otel")]
+async fn otel_span(tracer: Instrumentation, with: Value) -> Answer {
+    use std::hash::{BuildHasher, RandomState};
+
+    use opentelemetry::context::FutureExt;
+    use opentelemetry::trace::{SpanContext, SpanId, TraceContextExt, TraceFlags, TraceId, TraceState};
+    use opentelemetry::Context;
+
+    let (high, low) = (RandomState::new().hash_one(0), RandomState::new().hash_one(0));
+    let (trace_id, span_id) = (TraceId::from(u128::from(high) << 64 | u128::from(low)), SpanId::from(low));
+    let active = SpanContext::new(trace_id, span_id, TraceFlags::SAMPLED, false, TraceState::default());
+    let inside = run_inside(tracer, with["inside"].as_array().cloned().unwrap_or_default());
+    let inside = inside.with_context(Context::current().with_remote_span_context(active)).await?;
+    Ok(json!({"trace_id": trace_id.to_string(), "span_id": span_id.to_string(), "inside": inside}))
+}
+
 struct Throws;
 
 impl Serialize for Throws {
@@ -170,6 +187,8 @@ pub async fn serve(tracer: &Instrumentation, verb: &str, with: &Value) -> Answer
     let time = Duration::from_millis(get(with, "timeout_ms")?.unwrap_or(5000));
     match verb {
         "span" => span(tracer.clone(), with.clone()).await,
+        #[cfg(feature = "otel")]
+        "otel.span" => otel_span(tracer.clone(), with.clone()).await,
         "log" => {
             tracer.log_record(LogRecordInput::deserialize(with)?);
             none()

@@ -79,6 +79,10 @@ impl Worlds {
         if let Some(retry) = retry(&code)? {
             builder = builder.retry(retry);
         }
+        #[cfg(feature = "otel")]
+        {
+            builder = builder.bridge(svc::otel::Bridge);
+        }
         let tracer = builder.build();
         let logs = tracing_subscriber::registry().with(svc::tracing::LogLayer::new(&tracer));
         tracing::subscriber::set_global_default(logs).expect("one subscriber");

@@ -314,7 +314,8 @@ impl ServedLease {
             verb: StepVerb::Heartbeat,
             lease_id: self.shared.lease.lease_id.clone(),
             body: self.body_of(members.as_slice()),
-            timeout: DEFAULT_TIMEOUT.min(self.host.lease_ttl),
+            // Given up in time for another one, over another connection, before the lease is over.
+            timeout: DEFAULT_TIMEOUT.min(self.host.heartbeat.max(self.host.lease_ttl / 3)),
             frees_slot: false,
         };
         let answer = self.host.calls.make(call).await;

@@ -11,6 +11,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.svc.ExportCounters;
 import dev.svc.Instrumentation;
 import dev.svc.Span;
+import dev.svc.SpanAddress;
 import dev.svc.wire.AspectNoteInput;
 import dev.svc.wire.CorrelationInput;
 import dev.svc.wire.FeedbackInput;
@@ -35,10 +36,13 @@ final class SignalVerbs {
       Map.of("debug", Level.FINE, "info", Level.INFO, "warn", Level.WARNING, "error", Level.SEVERE);
 
   private final Supplier<Instrumentation> made;
+  private final OpenTelemetry openTelemetry;
   private final Map<String, Fixture.Verb> verbs = new HashMap<>();
 
-  SignalVerbs(Supplier<Instrumentation> made) {
+  /** Takes null where there is no OpenTelemetry. */
+  SignalVerbs(Supplier<Instrumentation> made, OpenTelemetry openTelemetry) {
     this.made = made;
+    this.openTelemetry = openTelemetry;
   }
 
   private Instrumentation svc() {
@@ -47,6 +51,9 @@ final class SignalVerbs {
 
   Map<String, Fixture.Verb> verbs() {
     verbs.put("span", this::span);
+    if (openTelemetry != null) {
+      verbs.put("otel.span", this::otelSpan);
+    }
     verbs.put("log", w -> done(() -> svc().log(as(w, LogRecordInput.class))));
     verbs.put("metric", w -> done(() -> svc().metric(as(w, MetricPointInput.class))));
     verbs.put("score", w -> done(() -> svc().score(scoreOf(w))));
@@ -121,6 +128,12 @@ final class SignalVerbs {
       told.put("raised", e.getMessage());
     }
     return told;
+  }
+
+  private Object otelSpan(ObjectNode w) throws Exception {
+    ObjectNode told = object();
+    SpanAddress span = openTelemetry.under(() -> told.set("inside", runInside(w.path("inside"))));
+    return told.put("trace_id", span.traceId()).put("span_id", span.spanId());
   }
 
   private ArrayNode runInside(JsonNode requests) throws Exception {

@@ -15,6 +15,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.ServiceLoader;
 import java.util.logging.Level;
 import java.util.logging.Logger;
 
@@ -22,6 +23,9 @@ import java.util.logging.Logger;
 final class World {
   private static final List<String> CAPABILITIES =
       List.of("threads", "log_bridge", "blocking_bodies", "int64", "batch");
+
+  /** Null where the class path has none. */
+  private final OpenTelemetry openTelemetry = ServiceLoader.load(OpenTelemetry.class).findFirst().orElse(null);
 
   private final Map<String, Fixture.Verb> verbs = new HashMap<>();
   /** A logger that nobody holds is forgotten with its handlers. */
@@ -34,7 +38,7 @@ final class World {
 
   World() {
     verbs.putAll(new ClientVerbs(this::client).verbs());
-    verbs.putAll(new SignalVerbs(this::instrumentation).verbs());
+    verbs.putAll(new SignalVerbs(this::instrumentation, openTelemetry).verbs());
     verbs.putAll(workers.verbs());
     verbs.put("exit", this::exit);
     verbs.put("hello", w -> hello());
@@ -45,9 +49,13 @@ final class World {
     return verbs.get(name);
   }
 
-  private static ObjectNode hello() {
+  private ObjectNode hello() {
     ObjectNode told = object().put("language", "java").put("library", "dev.svc:svc-sdk").put("version", "0.1.0");
-    return told.set("capabilities", Fixture.JSON.valueToTree(CAPABILITIES));
+    List<String> capabilities = new ArrayList<>(CAPABILITIES);
+    if (openTelemetry != null) {
+      capabilities.add("otel_bridge");
+    }
+    return told.set("capabilities", Fixture.JSON.valueToTree(capabilities));
   }
 
   private synchronized Object configure(ObjectNode w) {
@@ -92,6 +100,9 @@ final class World {
       }
       if (code.has("retry")) {
         builder.retry(retry());
+      }
+      if (openTelemetry != null) {
+        builder.bridge(openTelemetry.bridge());
       }
       instrumentation = builder.build();
       Logger logger = Logger.getLogger("app");

@@ -158,8 +158,9 @@ final class LeaseCalls {
       joined.put(body, 0, body.length - 1).put(start).put(details).put((byte) '}');
       body = joined.array();
     }
-    Duration limit =
-        host.leaseTtl().compareTo(Request.DEFAULT_TIMEOUT) < 0 ? host.leaseTtl() : Request.DEFAULT_TIMEOUT;
+    // Given up in time for another one, over another connection, before the lease is over.
+    long nanos = Math.max(host.heartbeat().toNanos(), host.leaseTtl().toNanos() / 3);
+    Duration limit = Duration.ofNanos(Math.min(nanos, Request.DEFAULT_TIMEOUT.toNanos()));
     StepCalls.Call call =
         new StepCalls.Call(StepCalls.Verb.HEARTBEAT, lease.leaseId(), body, limit, cut, false);
     host.calls().submit(call, (answer, error) -> found.accept(read(answer, error)));
