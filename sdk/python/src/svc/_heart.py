@@ -35,7 +35,8 @@ class Heart:
         self._seconds = seconds
         self._beat = beat
         self._lock = threading.Lock()
-        self._settled = threading.Condition(self._lock)
+        self._settled: threading.Condition | None = None
+        """Made for who waits; most bodies end without a beat."""
         self._details: bytes | None = None
         self._in_flight = False
         self._stopped = False
@@ -71,7 +72,7 @@ class Heart:
                 self._details = sent
             wait = self._seconds / 4 if found == "sooner" else self._seconds
             self._schedule(wait if self._details is None else min(wait, _DETAILS_DELAY_SECONDS))
-            self._settled.notify_all()
+            self._notify()
 
     def tell(self, details: bytes) -> None:
         """Details, as JSON, for the next beat, which comes within a second."""
@@ -84,13 +85,16 @@ class Heart:
         """Returns when the details given so far have arrived, or no beat shall follow, or the time is over."""
         end = time.monotonic() + seconds
         with self._lock:
-            self._settled.wait_for(lambda: not self._in_flight, seconds)
+            if self._settled is None:
+                self._settled = threading.Condition(self._lock)
+            settled = self._settled
+            settled.wait_for(lambda: not self._in_flight, seconds)
             if self._details is None or self._stopped or self._in_flight:
                 return
         # At once; where nobody answers, the beats that follow it repeat the details.
         self._beat_now()
         with self._lock:
-            self._settled.wait_for(
+            settled.wait_for(
                 lambda: not self._in_flight and (self._details is None or self._stopped), end - time.monotonic()
             )
 
@@ -98,5 +102,10 @@ class Heart:
         with self._lock:
             self._stopped = True
             self._cancel()
-            self._settled.notify_all()
+            self._notify()
         self._cut.fire()
+
+    def _notify(self) -> None:
+        """With the lock."""
+        if self._settled is not None:
+            self._settled.notify_all()

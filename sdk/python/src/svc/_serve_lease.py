@@ -41,6 +41,8 @@ class LeaseHost:
 
     calls: StepCalls
     worker_id: str
+    worker_body: bytes
+    """Of a call that says no more than whose it is."""
     heartbeat_seconds: float
     lease_ttl_seconds: float
     instrumentation: Instrumentation
@@ -170,11 +172,11 @@ class _LeaseCalls:
         Nobody waits for it, so those of all leases that came together travel together.
         """
         self._host.calls.submit(
-            self._step_call("started", self.body_of()), lambda answer, error: answered((answer, error))
+            self._step_call("started", self._host.worker_body), lambda answer, error: answered((answer, error))
         )
 
     def started(self, how: _How, first: _First) -> _Answer:
-        return self.call("started", self.body_of(), how, first)
+        return self.call("started", self._host.worker_body, how, first)
 
     def report(self, body: bytes, answered: Callable[[_First], None]) -> None:
         """Sends the first complete, and calls back with what came of it."""
@@ -317,7 +319,7 @@ class ServedLease:
     def _run(self, body: Body, heart: Heart, lastly: _How) -> None:
         """Runs the body, and reports what came of it."""
         usage = _Usage()
-        step = Step(self.lease, self._host.instrumentation, self._interruption.event, lambda: self._reason, heart.tell)
+        step = Step(self.lease, self._host.instrumentation, self._interruption, lambda: self._reason, heart.tell)
         output, error = self._run_body(body, step, usage)
         reason = self._reason
         if self.left_behind.fired or reason in ("fenced", "run_terminal"):
@@ -402,7 +404,7 @@ class ServedLease:
             return None, error
 
     def _beat(self, details: bytes | None, cut: Signal, found: Callable[[Pulse], None]) -> None:
-        worker = self._calls.body_of()
+        worker = self._host.worker_body
         body = worker if details is None else worker[:-1] + b',"details":' + details + b"}"
         # Given up in time for another one, over another connection, before the lease is over.
         timeout = min(DEFAULT_TIMEOUT_SECONDS, max(self._host.heartbeat_seconds, self._host.lease_ttl_seconds / 3))

@@ -9,12 +9,16 @@ if TYPE_CHECKING:
 
 
 class Signal:
-    """Fires once. Threads wait for it; callbacks run in the thread that fires it."""
+    """Fires once. Threads wait for it; callbacks run in the thread that fires it.
 
-    __slots__ = ("_callbacks", "_event", "_lock", "_next")
+    Each lease has some, and nobody waits for most of them: an event is made for who does.
+    """
+
+    __slots__ = ("_callbacks", "_event", "_fired", "_lock", "_next")
 
     def __init__(self) -> None:
-        self._event = threading.Event()
+        self._fired = False
+        self._event: threading.Event | None = None
         self._lock = threading.Lock()
         self._callbacks: dict[int, Callable[[], None]] = {}
         self._next = 0
@@ -22,17 +26,24 @@ class Signal:
     @property
     def event(self) -> threading.Event:
         """Set when it has fired; to be looked at, not to be set."""
-        return self._event
+        with self._lock:
+            if self._event is None:
+                self._event = threading.Event()
+                if self._fired:
+                    self._event.set()
+            return self._event
 
     @property
     def fired(self) -> bool:
-        return self._event.is_set()
+        return self._fired
 
     def fire(self) -> None:
         with self._lock:
-            if self._event.is_set():
+            if self._fired:
                 return
-            self._event.set()
+            self._fired = True
+            if self._event is not None:
+                self._event.set()
             callbacks = list(self._callbacks.values())
             self._callbacks.clear()
         for callback in callbacks:
@@ -42,12 +53,12 @@ class Signal:
 
     def wait(self, seconds: float | None = None) -> bool:
         """Waits for so many seconds at most. Returns whether it has fired."""
-        return self._event.wait(seconds)
+        return self._fired or self.event.wait(seconds)
 
     def on_fire(self, callback: Callable[[], None]) -> Callable[[], None]:
         """Calls back when it fires, at once if it has. Returns what takes the callback away again."""
         with self._lock:
-            if not self._event.is_set():
+            if not self._fired:
                 self._next += 1
                 key = self._next
                 self._callbacks[key] = callback

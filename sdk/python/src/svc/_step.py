@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from ._errors import InterruptReason
     from ._instrumentation import Instrumentation
+    from ._signal import Signal
     from ._span import Span
     from ._wire import AuthorKind, FeedbackKind, Lease, ReportedUsage, RunCorrelation, ScoreSource, Severity, SpanKind
 
@@ -27,22 +28,28 @@ class Step:
         self,
         lease: Lease,
         instrumentation: Instrumentation,
-        cancelled: threading.Event,
+        interruption: Signal,
         reason: Callable[[], InterruptReason | None],
         tell: Callable[[bytes], None],
     ) -> None:
         self.lease = lease
         self.instrumentation = instrumentation
-        self.cancelled = cancelled
-        """Set when the work is of no more use: the run was cancelled, another worker has the step, or this worker must
-        stop. A `def` looks at it, or waits on it; an `async def` is cancelled as tasks are.
-        """
+        self._interruption = interruption
         self._reason = reason
         self._tell = tell
         self.patch: dict[str, Any] = {}
         """What `patch_state` was given so far."""
         self.usage: list[ReportedUsage | Mapping[str, Any]] | None = None
         """What `set_usage` was given."""
+
+    @property
+    def cancelled(self) -> threading.Event:
+        """Set when the work is of no more use.
+
+        The run was cancelled, another worker has the step, or this worker must stop. A `def` looks at it, or waits on
+        it; an `async def` is cancelled as tasks are.
+        """
+        return self._interruption.event
 
     @property
     def run_id(self) -> str:

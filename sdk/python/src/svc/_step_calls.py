@@ -190,7 +190,9 @@ class StepCalls:
                 problem = "the worker has ended"
             elif self._senders == _BATCHES_AT_ONCE or self._add_sender() or self._senders > 0:
                 self._queue.append(item)
-                self._ready.notify()
+                if len(self._queue) == 1:
+                    # One that comes takes what came meanwhile, too.
+                    self._ready.notify()
             else:
                 problem = _NO_THREAD
         if problem is not None:
@@ -224,6 +226,8 @@ class StepCalls:
                 if self._closed:
                     return
                 items = self._take()
+                if self._queue:
+                    self._ready.notify()
             if items:
                 self._send_safely(items)
 

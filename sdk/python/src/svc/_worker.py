@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
+from . import _json
 from ._body_loop import BodyLoop
 from ._daemon_pool import DaemonPool
 from ._errors import ConnectionFailed, ServiceError, SvcError
@@ -341,6 +342,7 @@ class Worker:
         self._host = LeaseHost(
             calls=self._calls,
             worker_id=self.worker_id,
+            worker_body=_json.encode({"worker_id": self.worker_id}),
             heartbeat_seconds=registration.heartbeat_ms / 1000,
             lease_ttl_seconds=registration.lease_ttl_ms / 1000,
             instrumentation=self.instrumentation,
