@@ -246,8 +246,7 @@ void ServedLease::serve_held(const StepAnswer& declared) {
 void ServedLease::run(const How& lastly) {
   const auto usage = std::make_shared<UsageTotals>();
   const auto state = std::make_shared<StepState>();
-  // Not a copy: it is part of what this holds.
-  state->lease = {shared_from_this(), &lease_};
+  state->lease = lease_;
   state->instrumentation = host_->instrumentation;
   state->stop = interruption_.get_token();
   state->reason = [self = shared_from_this()] { return self->reason(); };
@@ -278,13 +277,10 @@ void ServedLease::run(const How& lastly) {
       report_failure(*result.failure, reported, how);
     return end();
   }
-  auto body = host_->worker_body;
-  body.pop_back();
-  append_member(body, "output", encode(result.output.value()));
-  if (!patch.empty()) append_member(body, "state_patch", encode(patch));
-  if (!reported.empty()) append_member(body, "usage", encode(json(reported)));
-  body += '}';
-  report(std::move(body), reported, how);
+  json body{{"worker_id", host_->worker_id}, {"output", result.output.value()}};
+  if (!patch.empty()) body["state_patch"] = std::move(patch);
+  if (!reported.empty()) body["usage"] = reported;
+  report(encode(body), reported, how);
 }
 
 /// Nobody waits for the answer: a thread of the pool is needed again only where it is none, or no good one.

@@ -19,7 +19,7 @@ constexpr std::size_t details_limit_bytes = std::size_t{64} * 1024;
 Step::Step(std::shared_ptr<detail::StepState> state) noexcept : state_(std::move(state)) {}
 Step::~Step() = default;
 
-const wire::Lease& Step::lease() const noexcept { return *state_->lease; }
+const wire::Lease& Step::lease() const noexcept { return state_->lease; }
 
 std::optional<Json> Step::prior(std::string_view step_id) const {
   const auto found = lease().steps.find(std::string(step_id));

@@ -41,19 +41,12 @@ StepAnswer failed(const Error& error) { return {{}, std::make_exception_ptr(Conn
 
 /// What an item of the answer to a batch says.
 StepAnswer answer_in(const nlohmann::json* one) {
-  const auto member = [one](const char* name) -> const nlohmann::json* {
-    if (one == nullptr || !one->is_object()) return nullptr;
-    const auto found = one->find(name);
-    return found == one->end() ? nullptr : &*found;
-  };
-  const auto* status = member("status");
-  if (status == nullptr || !status->is_number_integer())
-    return failed(ConnectionError("the answer to a batch lacks an item"));
-  const auto* found = member("body");
-  wire::Json body = found == nullptr ? wire::Json{} : wire::Json{*found};
-  const auto number = status->get<int>();
-  if (number >= 200 && number <= 299) return {std::move(body), nullptr};
-  return {{}, std::make_exception_ptr(refusal(number, body))};
+  const auto status = one != nullptr && one->is_object() ? one->value("status", nlohmann::json()) : nlohmann::json();
+  if (!status.is_number_integer()) return failed(ConnectionError("the answer to a batch lacks an item"));
+  const auto body = one->value("body", nlohmann::json());
+  const auto number = status.get<int>();
+  if (number >= 200 && number <= 299) return {wire::Json{body}, nullptr};
+  return {{}, std::make_exception_ptr(refusal(number, wire::Json{body}))};
 }
 
 }  // namespace
@@ -253,7 +246,7 @@ void StepCalls::deliver(const Items& items, const wire::Json& answer) {
   };
   const Motion::Hold hold{motion_};
   // First: whoever counts free slots next must see what fills them.
-  if (const auto* leases = list_in("leases"); leases != nullptr && !leases->empty()) options_.on_leases(*leases);
+  if (const auto* leases = list_in("leases"); leases != nullptr && !leases->empty()) options_.on_leases({*leases});
   for (const auto& kind : kinds) {
     const auto* answers = list_in(kind.list);
     std::size_t at = 0;

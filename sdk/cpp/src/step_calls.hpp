@@ -54,7 +54,7 @@ class StepCalls {
     /// Whether a report may claim what fills the slot that it frees.
     std::function<bool()> claims;
     /// Takes the leases of an answer, a list.
-    std::function<void(const nlohmann::json&)> on_leases;
+    std::function<void(const wire::Json&)> on_leases;
   };
   using OnAnswer = std::function<void(const StepAnswer&)>;
 

@@ -14,7 +14,7 @@ namespace svc::inline v0::detail {
 
 /// What a step shares with the lease that is served.
 struct StepState {
-  std::shared_ptr<const wire::Lease> lease;
+  wire::Lease lease;
   std::shared_ptr<Instrumentation> instrumentation;
   std::stop_token stop;
   std::function<std::optional<InterruptReason>()> reason;

@@ -81,7 +81,7 @@ class WorkerCore : public std::enable_shared_from_this<WorkerCore> {
                 .worker_id = worker_id_,
                 .run_id = options_.run_id,
                 .claims = [this] { return !stopping_.stop_requested(); },
-                .on_leases = [this](const json& leases) { serve_all(leases); }}) {
+                .on_leases = [this](const wire::Json& leases) { serve_all(leases); }}) {
     options_.settings.api_key.reset();
     if (options_.concurrency < 1 || options_.concurrency > concurrency_limit)
       throw std::invalid_argument("concurrency is from 1 to " + std::to_string(concurrency_limit) + ", not " +
@@ -183,8 +183,8 @@ class WorkerCore : public std::enable_shared_from_this<WorkerCore> {
   // --- Leases
 
   /// Also of a worker that was stopped meanwhile: they are its own, and their bodies have the time of bodies then.
-  void serve_all(const json& leases) {
-    for (const auto& each : leases) {
+  void serve_all(const wire::Json& leases) {
+    for (const auto& each : leases.value()) {
       try {
         serve(each.get<wire::Lease>());
       } catch (const json::exception& error) {
@@ -298,14 +298,13 @@ class WorkerCore : public std::enable_shared_from_this<WorkerCore> {
       const auto free = wait_for_slot();
       if (free == 0) continue;
       try {
-        const auto answer = claim(free);
-        const auto& leases = answer.value()["leases"];
+        const auto leases = claim(free);
         failures = 0;
         {
           const Motion::Hold hold{calls_.motion()};
           serve_all(leases);
         }
-        if (leases.empty() && options_.run_id.has_value() && has_ended(*options_.run_id)) return;
+        if (leases.value().empty() && options_.run_id.has_value() && has_ended(*options_.run_id)) return;
       } catch (const ServiceError& error) {
         pause_after(error, ++failures);
       } catch (const ConnectionError& error) {
@@ -341,7 +340,6 @@ class WorkerCore : public std::enable_shared_from_this<WorkerCore> {
     if (!wait_for(stopping_.get_token(), pause)) register_self();
   }
 
-  /// The answer, which holds a list of leases.
   wire::Json claim(int free) {
     json body{{"worker_id", worker_id_},
               {"max", std::min(static_cast<int>(most_claimed), free)},
@@ -350,11 +348,11 @@ class WorkerCore : public std::enable_shared_from_this<WorkerCore> {
     const Request request{
         .method = "POST", .path = "/v1/api/steps/claim", .body = encode(body), .timeout = options_.claim_wait + claim_slack};
     // Hanging up gives back what was on its way to us.
-    auto answer = http_.call(request, stopping_.get_token());
+    const auto answer = http_.call(request, stopping_.get_token());
     const auto& found = answer.value();
     if (!found.is_object() || !found.contains("leases") || !found["leases"].is_array())
       throw ConnectionError("the answer to a claim lacks `leases`");
-    return answer;
+    return {found["leases"]};
   }
 
   /// Whether the one run is over. A claim on a run that has ended is answered as one that found nothing. A key that may serve

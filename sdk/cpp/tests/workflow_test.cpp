@@ -101,11 +101,9 @@ TEST(Step, RefusesDetailsThatAreTooLargeAndAPatchThatIsNoObject) {
 
 TEST(Step, SaysWhenItsRunEnds) {
   const auto state = std::make_shared<svc::detail::StepState>();
-  const auto lease = std::make_shared<svc::wire::Lease>();
-  state->lease = lease;
   const svc::Step step{state};
   EXPECT_EQ(step.deadline(), std::nullopt);
-  lease->deadline_at = "1970-01-01T00:00:01Z";
+  state->lease.deadline_at = "1970-01-01T00:00:01Z";
   EXPECT_EQ(step.deadline(), std::chrono::system_clock::time_point{std::chrono::seconds{1}});
 }
 
