@@ -345,6 +345,13 @@ export const mutants: readonly Mutant[] = [
     caughtBy: ['worker/heartbeats', 'worker/fenced', 'worker/run-terminal'],
   },
   {
+    fault: 'sees no stop while it waits for a free slot',
+    file: 'src/worker.ts',
+    find: "stopping.signal.addEventListener('abort', () => wakeClaims());",
+    replace: '',
+    caughtBy: ['worker/past-grace-without-a-slot'],
+  },
+  {
     fault: 'does not register again when the service has forgotten it',
     file: 'src/worker.ts',
     find: 'if (!stopping.signal.aborted) registration = await register();',
