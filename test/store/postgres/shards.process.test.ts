@@ -100,6 +100,20 @@ describe('runs of a database in several shards', () => {
     expect(server.run('SELECT run_id FROM run', url)).toBe('kept');
   });
 
+  it('a new shard goes on from the clock of the owner from which its runs come, as each shard does under another owner', async () => {
+    const url = server.create();
+    const before = await openOn(url, 2);
+    for (const shard of [0, 1]) {
+      const taken = await before.ownership.take(shard, 'a', '', 60_000);
+      await before.ownership.release(shard, taken?.epoch ?? -1, 5_000 + shard);
+    }
+    const after = await openOn(url, 6);
+    const latest = await Promise.all(
+      Array.from({ length: 6 }, async (_, shard) => (await after.ownership.take(shard, 'b', '', 60_000))?.latestAt),
+    );
+    expect(latest).toEqual([5_000, 5_001, 5_000, 5_001, 5_000, 5_001]);
+  });
+
   it('a kernel finds runs and leases of its own shard alone, and erases no others', async () => {
     const url = server.create();
     const runs = await openOn(url, 2);

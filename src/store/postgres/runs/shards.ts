@@ -69,6 +69,12 @@ export const growShards = ({ transaction }: Database, shards: number): Promise<U
     // Waits for a commit under way, and keeps later ones of an owner from before out.
     await ask('SELECT 1 FROM shard ORDER BY shard FOR UPDATE');
     await ask('UPDATE shard SET epoch = epoch + 1');
+    // The rows of a new shard come from one old one, and its kernel goes on from the clock of that one's owner.
+    await ask(
+      `INSERT INTO shard (shard, epoch, owner, address, expires_at, latest_at)
+       SELECT n, 0, owner, address, expires_at, latest_at FROM generate_series($1::int, $2::int - 1) AS n JOIN shard ON shard = n % $1::int`,
+      [found, shards],
+    );
     for (const table of OF_A_PROJECT) {
       const shard = shardIn('project', shards);
       await ask(`UPDATE ${table} SET shard = ${shard} WHERE shard <> ${shard}`);
