@@ -1,12 +1,14 @@
 /**
  * Durable runs in PostgreSQL, moved by one service or shared by three: steps a second, and the processor time that a step takes of all
- * services. Run: `node bench/shared-runs.ts [rounds] [seconds] [in flight]`. Each round has all of them in turn, each on an empty database. The runs
- * are of 24 projects, and each call goes to the next service. Services, database and load share the machine: where it has fewer cores than they
- * can use, three services cannot be faster than one, and the processor time says what sharing costs.
+ * services and of the database. Run: `node bench/shared-runs.ts [rounds] [seconds] [in flight] [delay]`. Each round has all of them in turn, each on an
+ * empty database. The runs are of 24 projects, and each call goes to the next service. Services, database and load share the machine: where it has
+ * fewer cores than they can use, three services cannot be faster than one, and the processor time says what sharing costs. With a delay each byte
+ * between services and database is so many milliseconds on its way, as over a network: a service then waits for commits more than for a core.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -19,6 +21,7 @@ import { benchFolder } from './serve.ts';
 const rounds = Number(process.argv[2] ?? 3);
 const seconds = Number(process.argv[3] ?? 10);
 const inFlight = Number(process.argv[4] ?? 50);
+const delayMs = Number(process.argv[5] ?? 0);
 const PROJECTS = 24;
 
 type Way = { readonly name: string; readonly services: number; readonly shards: number };
@@ -28,7 +31,12 @@ const ways: readonly Way[] = [
   { name: 'three services, one shard', services: 3, shards: 1 },
   { name: 'three services, six shards', services: 3, shards: 6 },
 ];
-type Measured = { readonly stepsPerSecond: number; readonly servicesUs: number };
+type Measured = {
+  readonly stepsPerSecond: number;
+  readonly servicesUs: number;
+  readonly databaseUs: number;
+  readonly transactions: number;
+};
 
 const five = {
   id: 'five',
@@ -36,10 +44,42 @@ const five = {
   steps: Array.from({ length: 5 }, (_, index) => ({ id: `step-${index}`, kind: 'task' })),
 };
 
+const TICK_MS = 10;
+const fieldsOf = (pid: number | string): number[] =>
+  (readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1] ?? '').split(' ').map(Number);
 /** Processor time of a process so far, all its threads, in milliseconds. @see proc(5) */
-const cpuMs = (pid: number | undefined): number => {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-  return (Number(fields[11]) + Number(fields[12])) * 10;
+const cpuMs = (pid: number): number => {
+  const fields = fieldsOf(pid);
+  return ((fields[11] ?? 0) + (fields[12] ?? 0)) * TICK_MS;
+};
+/** The same of a server of the database: of its processes, and of those that have ended. */
+const serverCpuMs = (server: PostgresServer): number => {
+  const parent = Number(server.run(`SELECT split_part(pg_read_file('postmaster.pid'), chr(10), 1)`));
+  const ended = fieldsOf(parent);
+  let ms = ((ended[13] ?? 0) + (ended[14] ?? 0)) * TICK_MS;
+  for (const pid of readdirSync('/proc').map(Number).filter(Number.isInteger))
+    try {
+      if (fieldsOf(pid)[1] === parent) ms += cpuMs(pid);
+    } catch {
+      // It has ended.
+    }
+  return ms;
+};
+
+/** Passes connections on to a port of this machine; what is sent either way arrives so much later. */
+const startDelay = async (port: number): Promise<Server> => {
+  const pass = (from: Socket, to: Socket): void => {
+    from.on('data', (chunk) => setTimeout(() => to.write(chunk), delayMs));
+    from.on('close', () => setTimeout(() => to.destroy(), delayMs));
+    from.on('error', () => {});
+  };
+  const server = createServer({ noDelay: true }, (near) => {
+    const far = connect({ port, host: '127.0.0.1', noDelay: true });
+    pass(near, far);
+    pass(far, near);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return server;
 };
 
 const load = async (plan: RunsPlan): Promise<RunsFigures> => {
@@ -56,14 +96,17 @@ const load = async (plan: RunsPlan): Promise<RunsFigures> => {
 
 const measure = async (server: PostgresServer, { services, shards }: Way): Promise<Measured> => {
   const url = server.create();
+  const delay = delayMs > 0 ? await startDelay(server.port) : undefined;
+  const reached =
+    delay === undefined ? url : url.replace(/@127\.0\.0\.1:\d+/, `@127.0.0.1:${(delay.address() as AddressInfo).port}`);
   const folder = benchFolder();
   const daemons: Daemon[] = [];
   try {
     for (let n = 0; n < services; n += 1)
       daemons.push(
         await startDaemon(join(folder.path, String(n)), ['--runs-shards', String(shards)], {
-          SVCD_RUNS_URL: url,
-          SVCD_SQLSTORE_URL: url,
+          SVCD_RUNS_URL: reached,
+          SVCD_SQLSTORE_URL: reached,
         }),
       );
     const [first] = daemons;
@@ -80,8 +123,10 @@ const measure = async (server: PostgresServer, { services, shards }: Way): Promi
       body: JSON.stringify({ definitions: [five] }),
     });
     if (answer.status !== 200) throw new Error(await answer.text());
-    const cpuOf = (): number => daemons.reduce((sum, { process: { pid } }) => sum + cpuMs(pid), 0);
-    const before = cpuOf();
+    const cpuOf = (): number => daemons.reduce((sum, { process: { pid = 0 } }) => sum + cpuMs(pid), 0);
+    const transactionsOf = (): number =>
+      Number(server.run('SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()', url));
+    const before = { services: cpuOf(), server: serverCpuMs(server), transactions: transactionsOf() };
     const figures = await load({
       url: first.url,
       others: daemons.slice(1).map((one) => one.url),
@@ -91,9 +136,15 @@ const measure = async (server: PostgresServer, { services, shards }: Way): Promi
       seconds,
     });
     const all = figures.runs * five.steps.length;
-    return { stepsPerSecond: figures.stepsPerSecond, servicesUs: ((cpuOf() - before) * 1000) / all };
+    return {
+      stepsPerSecond: figures.stepsPerSecond,
+      servicesUs: ((cpuOf() - before.services) * 1000) / all,
+      databaseUs: ((serverCpuMs(server) - before.server) * 1000) / all,
+      transactions: (transactionsOf() - before.transactions) / all,
+    };
   } finally {
     for (const daemon of daemons) await daemon.stop();
+    delay?.close();
     folder.remove();
   }
 };
@@ -104,13 +155,15 @@ try {
   for (let round = 0; round < rounds; round += 1)
     for (const [way, figures] of found) figures.push(await measure(server, way));
   const [first] = found.values();
-  console.log(`${inFlight} runs of five steps in flight, ${availableParallelism()} cores:`);
+  const network = delayMs > 0 ? `, ${delayMs} ms to the database` : '';
+  console.log(`${inFlight} runs of five steps in flight, ${availableParallelism()} cores${network}:`);
   for (const [{ name }, figures] of found) {
     const ratio = median(
       figures.map(({ stepsPerSecond }, round) => stepsPerSecond / (first?.[round]?.stepsPerSecond ?? Number.NaN)),
     );
+    const of = (figure: keyof Measured): string => spread(figures.map((one) => one[figure]));
     console.log(
-      `  ${name}: ${spread(figures.map((one) => one.stepsPerSecond))} steps/s, ${ratio.toFixed(2)} of the first; ${spread(figures.map((one) => one.servicesUs))} us of the services a step`,
+      `  ${name}: ${of('stepsPerSecond')} steps/s, ${ratio.toFixed(2)} of the first; a step takes ${of('servicesUs')} us of the services, ${of('databaseUs')} us of the database, ${of('transactions')} transactions`,
     );
   }
 } finally {

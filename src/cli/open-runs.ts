@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { type RunningRuns, startRuns } from '../actors/start.ts';
-import { createWayToServices } from '../http/peer-calls.ts';
+import { createWayToServices } from '../http/way-to-services.ts';
 import type { Peers } from '../http/relay.ts';
 import type { Pipeline } from '../ingest/pipeline.ts';
 import { priceUsage } from '../ingest/price.ts';

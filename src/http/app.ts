@@ -83,6 +83,8 @@ export const buildApp = (deps: AppDeps): FastifyInstance => {
   const writeAudit = createWriteAudit(audit, clock);
   const foreignPages = createForeignPages(authenticator.describeScopes(), options.corsOrigins);
   const relay = deps.peers === undefined ? undefined : createRelay(deps.peers, body.limits);
+  const door =
+    deps.peers?.service === undefined ? undefined : createPeerDoor(deps.peers.service, deps.peers.secret, log);
   const access = createAccess(authenticator, foreignPages, writeAudit, log, clock, {
     ...options,
     ...(relay === undefined ? {} : { callerOf: relay.callerOf }),
@@ -114,11 +116,12 @@ export const buildApp = (deps: AppDeps): FastifyInstance => {
       streams.endAll();
       deadlines.releaseHeld();
       relay?.endAll();
+      door?.stop();
     },
     flush: () => audit.flush(),
     ...(options.quietMs === undefined ? {} : { quietMs: options.quietMs }),
   });
-  if (deps.peers?.service !== undefined) mountPeerDoor(app, createPeerDoor(deps.peers.service, deps.peers.secret, log));
+  if (door !== undefined) mountPeerDoor(app, door);
   const pages = { origins: options.corsOrigins, mayCall: foreignPages.mayCall };
   mountRoutes(app, routes, pages, async (route, operation, request, reply) => {
     countRequest(counters, route.surface);

@@ -63,6 +63,8 @@ export type Kernel = {
   readonly mailbox: (address: Address) => number;
   /** Messages that wait for a group. */
   readonly backlog: () => number;
+  /** Whether a message that was sent may still be undecided. */
+  readonly isDeciding: () => boolean;
 };
 
 /**
@@ -344,6 +346,7 @@ export const createKernel = <L, C>(options: KernelOptions<L, C>): Kernel => {
       return [...unanswered].filter((message) => message.type === type && message.id === id).length;
     },
     backlog: () => queue.length,
+    isDeciding: () => deciding || queue.length > 0,
   };
 };
 

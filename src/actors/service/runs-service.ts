@@ -78,6 +78,8 @@ export type ClaimSteps = Asking & {
   /** How long to wait for the first; the caller has capped it. */
   readonly waitMs: number;
   readonly runId?: string;
+  /** `signal` ends the waiting alone: what is being offered at that moment is the answer, and is not given back. */
+  readonly collects?: true;
 };
 
 /** Names a lease and its holder, for the four worker calls. */

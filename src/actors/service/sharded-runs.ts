@@ -10,7 +10,7 @@ import { joinedCounts } from '../run-counts.ts';
 import type { RunningRuns } from '../start.ts';
 import { type ActorSource, createActorDirectory } from './actor-directory.ts';
 import { attempt } from './calls.ts';
-import { claimFromSeveral } from './claim-from-several.ts';
+import { claimFromSeveral, type Place } from './claim-from-several.ts';
 import type { ErasedSubject, ErasedTraces, RunsService } from './runs-service.ts';
 
 /** A call that one service passes on to the kernels of another. Arguments and answer are data that JSON holds. */
@@ -28,6 +28,7 @@ type Followed = Result<{ readonly project: string; readonly pages: AsyncIterable
 
 /** The way to the other services. Both reject with `StoreUnavailable` where no answer comes: the outcome is then unknown. */
 export type WayToServices = {
+  /** @param signal ends what the call waits for, over there; its answer still comes */
   readonly call: (address: string, call: PassedCall, signal?: AbortSignal) => Promise<unknown>;
   readonly follow: (address: string, call: PassedCall, signal: AbortSignal) => Promise<Followed>;
   /** Ends the calls under way that nobody answers any more, of a shard or of all that a service has. */
@@ -231,7 +232,7 @@ export const shareShards = ({
 
   let turn = 0;
   const claimAt = (
-    places: () => RunsService['claim'][],
+    places: () => Place[],
     request: Parameters<RunsService['claim']>[0],
     signal: Parameters<RunsService['claim']>[1],
   ): ReturnType<RunsService['claim']> =>
@@ -239,26 +240,25 @@ export const shareShards = ({
       ...{ places, giveBack: returnOffers, request, signal, clock },
       ...{ onChange: map.onChange, first: (turn += 1) },
     });
-  /** Claims of the kernels here, as one place. */
-  const claimHere: RunsService['claim'] = (request, signal) =>
-    claimAt(() => owned().map(([, runs]) => runs.claim), request, signal);
+  const placesHere = (): Place[] => owned().map(([, { claim: ask }]) => ({ claim: ask, shards: 1 }));
+  const passTo =
+    (address: string): RunsService['claim'] =>
+    (asked, over) =>
+      attempt(() => way.call(address, { method: 'claim', args: [asked] }, over) as Promise<Result<readonly Lease[]>>);
+  /** Every kernel here, and every other service. */
+  const placesOfAll = (): Place[] => {
+    const addresses = Map.groupBy(all, (shard) => (map.own(shard) === undefined ? map.addressOf(shard) : undefined));
+    const others = [...addresses].flatMap(([address, { length }]) =>
+      address === undefined || address === '' ? [] : { claim: passTo(address), shards: length },
+    );
+    return [...placesHere(), ...others];
+  };
   const claim: RunsService['claim'] = async (request, signal) => {
     const { runId, workerId } = request;
     if (runId !== undefined) return callById('run', runId, 'claim', [request], signal);
     claiming.set(workerId, (claiming.get(workerId) ?? 0) + 1);
-    const passTo =
-      (address: string): RunsService['claim'] =>
-      (asked, over) =>
-        attempt(() => way.call(address, { method: 'claim', args: [asked] }, over) as Promise<Result<readonly Lease[]>>);
-    const places = (): RunsService['claim'][] => {
-      const addresses = new Set(
-        all.flatMap((shard) => (map.own(shard) === undefined ? (map.addressOf(shard) ?? []) : [])),
-      );
-      addresses.delete('');
-      return [...(owned().length > 0 ? [claimHere] : []), ...[...addresses].map(passTo)];
-    };
     try {
-      return await claimAt(places, request, signal);
+      return await claimAt(placesOfAll, request, signal);
     } finally {
       seen.add(workerId);
       const left = (claiming.get(workerId) ?? 1) - 1;
@@ -444,7 +444,7 @@ export const shareShards = ({
       if (method === 'reloadPauses') return reloadPauses();
       if (!passable.has(method)) throw new Error(`no call ${method} is passed on`);
       if (shard === undefined) {
-        if (method === 'claim') return claimHere(args[0] as Parameters<RunsService['claim']>[0], signal);
+        if (method === 'claim') return claimAt(placesHere, args[0] as Parameters<RunsService['claim']>[0], signal);
         return here(method, args);
       }
       if (method === 'eraseSubject') return eraseHere(args[0] as Parameters<RunsService['eraseSubject']>[0], shard);

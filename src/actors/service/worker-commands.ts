@@ -19,7 +19,7 @@ const CLAIMS_LIMIT = 10_000;
 /** What workers ask for. @see Interface decisions, "Worker protocol" */
 export const createWorkerCommands = (host: {
   readonly calls: Calls;
-  readonly kernel: Pick<Kernel, 'handle'>;
+  readonly kernel: Pick<Kernel, 'handle' | 'isDeciding'>;
   readonly upkeep: (body: UpkeepMessage) => Promise<unknown>;
   readonly dispatcher: Dispatcher;
   readonly registry: WorkerRegistry;
@@ -99,6 +99,11 @@ export const createWorkerCommands = (host: {
           if (!run.ok) return run;
         }
         if (host.closing.aborted) return { ok: true, value: [] };
+        // A turn waits for the commit in hand, so none is taken where there is nothing to match. What was called before this claim, as
+        // by the same batch, may bring something yet.
+        const mayMatch =
+          request.runId !== undefined || dispatcher.mayOffer(worker, request.reach) || host.kernel.isDeciding();
+        if (!mayMatch && request.waitMs === 0) return { ok: true, value: [] };
         if (dispatcher.waiting() >= CLAIMS_LIMIT) return overloaded(dispatcher.waiting(), CLAIMS_LIMIT);
         const { leases, matched } = dispatcher.claim(
           {
@@ -111,9 +116,11 @@ export const createWorkerCommands = (host: {
           signal,
         );
         // A failure is the answer of the claim, or met by the next tick.
-        void host.upkeep({ kind: 'match' }).then(matched, matched);
+        if (mayMatch) void host.upkeep({ kind: 'match' }).then(matched, matched);
+        else matched();
         const granted = await leases;
-        if (signal?.aborted !== true || granted.length === 0) return { ok: true, value: granted };
+        if (signal?.aborted !== true || granted.length === 0 || request.collects === true)
+          return { ok: true, value: granted };
         await giveBack(granted.map(({ leaseId }) => leaseId));
         return { ok: true, value: [] };
       }),

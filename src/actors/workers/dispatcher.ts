@@ -175,7 +175,7 @@ export const createDispatcher = (options: DispatcherOptions) => {
     return until !== undefined && until > clock.monotonic();
   };
 
-  const mayServe = (claim: Claim, entry: Runnable): boolean => {
+  const mayServe = (claim: Pick<Claim, 'worker' | 'reach'>, entry: Runnable): boolean => {
     const { worker } = claim;
     if (worker.project !== undefined && worker.project !== entry.project) return false;
     if (!reaches(claim.reach, entry.project)) return false;
@@ -362,6 +362,13 @@ export const createDispatcher = (options: DispatcherOptions) => {
     askAgain: (): void => {
       for (const claim of claims) claim.asked = false;
     },
+
+    /** Whether there may be something to offer to a worker now. */
+    mayOffer: (worker: WorkerRecord, reach: ProjectReach): boolean =>
+      worker.definitions.some(({ id }) => {
+        const queue = queueOf(ownedId(worker.owner, id));
+        return open.has(queue) && (queue.more || queue.entries.some((entry) => mayServe({ worker, reach }, entry)));
+      }),
 
     /**
      * Holds a claim until it gets a lease, its time is over, its caller goes away or the service stops.
