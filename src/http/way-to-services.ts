@@ -142,7 +142,7 @@ export const createWayToServices = (secret: string, answerMs: number): WayToServ
           try {
             resolve(valueOf(answer));
           } catch (error) {
-            reject(error as Error);
+            reject(error);
           }
         },
         fail: (error) => {

@@ -52,7 +52,7 @@ describe('calls that one service passes on to another', () => {
     const { way, url, requests } = await scene(
       ({ args: [name] }) =>
         new Promise((resolve) => {
-          finish.set(String(name), () => resolve({ ok: true, value: `${name}\nwith a line` }));
+          finish.set(String(name), () => resolve({ ok: true, value: `${String(name)}\nwith a line` }));
         }),
     );
     const calls = ['a', 'b', 'c'].map((name) => way.call(url, called('getRun', name)));
@@ -100,15 +100,15 @@ describe('calls that one service passes on to another', () => {
       );
     });
     const claim = (): Promise<unknown> => way.call(url, { method: 'claim', args: [] });
-    const given = expect(claim()).rejects.toThrow(StoreUnavailable);
+    const given = claim();
     await until(() => claims === 1);
     way.endWhere((address, shard) => address === url && shard === undefined);
-    await given;
+    await expect(given).rejects.toThrow(StoreUnavailable);
     await until(() => returned.length === 1);
-    const lost = expect(claim()).rejects.toThrow(StoreUnavailable);
+    const lost = claim();
     await until(() => claims === 2);
     cut();
-    await lost;
+    await expect(lost).rejects.toThrow(StoreUnavailable);
     await until(() => returned.length === 2);
     expect(returned).toEqual(['l1', 'l2']);
     // The next call goes in a new request.
