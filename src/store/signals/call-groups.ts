@@ -193,7 +193,7 @@ export const costGroups = (
   return { shown, costs };
 };
 
-/** The points of one bucket of a series, for the groups that the report shows: by key, what has none first. */
+/** The points of one bucket of a series, for the groups that the report shows: by key, what has none last. */
 export const pointsOf = (
   time: UnixNano,
   bucket: ReadonlyMap<string | undefined, Figures>,
