@@ -132,7 +132,7 @@ export const countsAsCost =
 
 type Ranked = { readonly key?: string; readonly totalCost?: number; readonly count: number };
 
-/** By key, what has none first. */
+/** By key, what has none first; a sort of bare keys puts that last, as sorts do with `undefined`. */
 export const compareKeys = (a: string | undefined, b: string | undefined): number => {
   if (a === b) return 0;
   if (a === undefined || b === undefined) return a === undefined ? -1 : 1;
