@@ -29,7 +29,7 @@ export const isWithText = (row: Row): boolean => row[2] !== null || row[4] !== n
 export type PayloadWriter = {
   /** Takes the payloads of a span, whose number is higher than all before. They are stored by `finish`. */
   add(row: Row): void;
-  /** Whether these very columns are kept for a span, stored or on the way there. */
+  /** Whether these very columns are kept for a span, stored or on the way there. Of damaged ones nobody can tell: they are not. */
   holds(span: number, row: Row): boolean;
   /** Whether a span has an input or an output, stored or on the way there. */
   hasText(span: number): boolean;
@@ -177,8 +177,13 @@ export const payloadWriterOf = (db: Database.Database): PayloadWriter => {
       added.set(row[0] as number, row);
     },
     holds: (span, [, ...columns]) => {
-      const kept = added.get(span)?.slice(1) ?? read().find(span);
-      return kept?.every((column, at) => column === columns[at]) === true;
+      try {
+        const kept = added.get(span)?.slice(1) ?? read().find(span);
+        return kept?.every((column, at) => column === columns[at]) === true;
+      } catch (error) {
+        if (error instanceof DamagedPayloads) return false;
+        throw error;
+      }
     },
     hasText: (span) => {
       const row = added.get(span);

@@ -197,10 +197,10 @@ export const unitWriterOf = (
     insertSpan.run(row);
     payloads.add(payload);
     entry.atHand = undefined;
-    if (isSame) return;
-    entry.isAsStored = false;
     hours.touch(entry.project, found[SPAN.start] as bigint);
     hours.touch(entry.project, row[SPAN.start] as bigint);
+    if (isSame) return;
+    entry.isAsStored = false;
     if (Number(found[SPAN.context]) !== row[SPAN.context]) entry.leftContext = true;
   };
 
