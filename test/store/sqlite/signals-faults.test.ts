@@ -326,20 +326,23 @@ describe('a damaged block of payloads (P25)', () => {
   afterEach(async () => {
     for (const step of leave.splice(0).toReversed()) await step();
   });
-  /** Two blocks, each of one batch with three traces: of the first a byte is changed. */
-  const damagedFile = async () => {
+  /** Two blocks, each of one batch with three traces: of the first, which holds `more` too, a byte is changed. */
+  const damagedFile = async (...more: ReturnType<typeof aSpan>[]) => {
     const made = temporaryFolder();
     leave.push(made.remove);
     const store = await openSqliteSignalStore({ path: made.path });
     for (const [batch, word] of ['zqbroken', 'zqwhole'].entries())
       await store.write(
         aUnit({
-          spans: [1, 2, 3].map((n) =>
-            aSpan({
-              traceId: traceIdOf(3 * batch + n),
-              input: `${word}${n} together ${randomBytes(8_000).toString('hex')}`,
-            }),
-          ),
+          spans: [
+            ...[1, 2, 3].map((n) =>
+              aSpan({
+                traceId: traceIdOf(3 * batch + n),
+                input: `${word}${n} together ${randomBytes(8_000).toString('hex')}`,
+              }),
+            ),
+            ...(batch === 0 ? more : []),
+          ],
         }),
       );
     await store.close();
@@ -379,6 +382,15 @@ describe('a damaged block of payloads (P25)', () => {
     ]);
     expect(await store.write(aUnit({ spans: [aSpan({ traceId: traceIdOf(9), input: 'zqlater' })] }))).toBe('written');
     expect(await found(store, 'zqlater')).toBe(1);
+  });
+
+  it('keeps no span of it from coming again, whose payloads are readable then', async () => {
+    const quiet = aSpan({ traceId: traceIdOf(50), attributes: { at: 'desk' } });
+    const { path } = await damagedFile(quiet);
+    const store = await opened(path);
+    await expect(store.findSpan(quiet.traceId, quiet.spanId, 'all')).rejects.toThrow('damaged');
+    expect(await store.write(aUnit({ spans: [quiet] }))).toBe('written');
+    expect(await store.findSpan(quiet.traceId, quiet.spanId, 'all')).toMatchObject({ attributes: { at: 'desk' } });
   });
 
   it('an erasure of one of its traces removes its bytes, and the payloads of its other traces stay unreadable', async () => {
