@@ -120,6 +120,21 @@ describe('a span that comes again', () => {
     folder.remove();
   });
 
+  it('and has text, moves the position up to which past hours are known: the next start keeps them', () => {
+    const folder = temporaryFolder();
+    const { db } = openDataFile(join(folder.path, 'svc.db'), 2, SIGNALS_FILE);
+    const { unit } = transactionsOf(db);
+    const writer = unitWriterOf(db, unit);
+    const span = aSpan({ input: 'spoken words' });
+    for (const first of [1, 2]) {
+      for (const { rows } of encodeUnit(aUnit({ spans: [span] }), 0n)) writer.write([rows], first);
+      writer.finish();
+    }
+    expect(db.prepare('SELECT span, erasure FROM past_hours_position').raw().get()).toEqual([2, 1]);
+    db.close();
+    folder.remove();
+  });
+
   it('and is followed in its unit by a new one, counts once in the totals', async () => {
     const folder = temporaryFolder();
     const store = await openSqliteSignalStore({ path: join(folder.path, 'svc.db') });
