@@ -76,7 +76,8 @@ export const createOutbox = (options: {
       }),
     );
 
-  const writeRows = async (rows: readonly OutboxRow[]): Promise<void> => {
+  /** @param openRuns takes in whose own span was sent without an end */
+  const writeRows = async (rows: readonly OutboxRow[], openRuns: Set<string>): Promise<void> => {
     const receivedAt = now();
     const lastRoot = new Map(rows.flatMap(({ no, runId, span }) => (span === ROOT_SPAN ? [[runId, no] as const] : [])));
     // The root span of a run that began and ended in one batch is there twice; the later one is complete.
@@ -92,6 +93,8 @@ export const createOutbox = (options: {
       for (const built of await buildSpans(rows.slice(first, first + ROWS_AT_ONCE), lastRoot)) {
         if (built === undefined) continue;
         const { draft } = built;
+        if (draft.endMs === undefined) openRuns.add(draft.runId);
+        else openRuns.delete(draft.runId);
         spans.set(draft.traceId + draft.spanId, spanOfDraft(draft, receivedAt));
         characters += built.characters;
       }
@@ -99,6 +102,30 @@ export const createOutbox = (options: {
       if (characters >= BATCH_CHARACTERS) await write();
     }
     await write();
+  };
+
+  /**
+   * The last span that is written counts. So a service that lost its runs while it wrote may have put the span of an open run over that
+   * of the end, which the next owner had sent. What is written is read again after it: a run that is open still ends after that, and its
+   * span is sent later.
+   */
+  const sendEnds = async (openRuns: ReadonlySet<string>): Promise<void> => {
+    for (const runId of openRuns) {
+      const built = await options.rootSpan(runId);
+      if (built?.draft.endMs !== undefined) await options.writeSpans([spanOfDraft(built.draft, now())]);
+    }
+  };
+
+  /** Writes the spans of rows and has the rows deleted. */
+  const deliver = async (rows: readonly OutboxRow[], last: OutboxRow): Promise<void> => {
+    const openRuns = new Set<string>();
+    try {
+      await writeRows(rows, openRuns);
+      await options.delivered(last.no);
+    } catch (error) {
+      await sendEnds(openRuns).catch(options.onFault);
+      throw error;
+    }
   };
 
   /** @returns what the store gave; nothing when no row waits */
@@ -110,8 +137,7 @@ export const createOutbox = (options: {
       const rows = await options.store.readOutbox(sent, BATCH_ROWS, BATCH_CHARACTERS);
       const last = rows.at(-1);
       if (last === undefined) return rows;
-      await writeRows(rows);
-      await options.delivered(last.no);
+      await deliver(rows, last);
       sent = last.no;
       retryMs = RETRY_MS.least;
       rate.add(clock.monotonic(), rows.length);

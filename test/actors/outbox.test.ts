@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { createOutbox } from '../../src/actors/outbox.ts';
-import { ROOT_SPAN } from '../../src/actors/run/run-spans.ts';
+import { ROOT_SPAN, type SpanDraft } from '../../src/actors/run/run-spans.ts';
 import { StoreUnavailable } from '../../src/store/unavailable.ts';
 import { onEachEngine } from './engines.ts';
 import { aDefinition, createFakeClock, createHarness as createHarnessOn, tasks } from './run-harness.ts';
@@ -65,6 +65,42 @@ it('a stop sends one batch beyond that in hand, however many rows wait', async (
   await outbox.sendLast();
   await sending;
   expect(delivered).toEqual([2000, 4000]);
+});
+
+it('a service that loses its runs while it writes leaves no span without an end over that of the end', async () => {
+  const { clock, now } = createFakeClock();
+  const runId = '01a20ba1-530f-7ae8-963f-e893e56ad5bf';
+  const open: SpanDraft = {
+    traceId: '01a20ba1530f7ae8963fe893e56ad5bf',
+    spanId: '963fe893e56ad5bf',
+    name: 'flow',
+    kind: 'workflow_run',
+    status: 'unset',
+    startMs: now(),
+    correlation: {},
+    project: 'default',
+    runId,
+    attributes: {},
+  };
+  const ended: SpanDraft = { ...open, status: 'ok', endMs: now() + 5 };
+  let stored = open;
+  const ends: unknown[] = [];
+  const outbox = createOutbox({
+    store: { readOutbox: async (after) => (after === 0 ? [{ no: 1, runId, span: JSON.stringify(open) }] : []) },
+    clock,
+    defer: (callback) => setImmediate(callback),
+    now,
+    writeSpans: async (spans) => {
+      stored = ended; // by the next owner, who sent it before this one's arrives
+      ends.push(...spans.map(({ endTime }) => endTime));
+    },
+    rootSpan: async () => ({ draft: stored, characters: 0 }),
+    delivered: () => Promise.reject(new StoreUnavailable('another service owns the runs')),
+    backlog: async () => undefined,
+    onFault: () => {},
+  });
+  await expect(outbox.flush()).rejects.toThrow('another service');
+  expect(ends).toEqual([undefined, expect.anything()]);
 });
 
 onEachEngine('the outbox', ({ open, createHarness }) => {
