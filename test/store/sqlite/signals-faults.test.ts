@@ -262,6 +262,36 @@ describe('erasure', () => {
     expect(await found(store, 'secret')).toBe(2);
   });
 
+  it('an erasure that takes too long to cut out of the index is struck out, says that bytes are pending, and purges them', async () => {
+    const { store, path, remove } = await openTemporary({ cutOutMs: 0, purgeDelayMs: 50 });
+    leave.push(remove);
+    const folder = join(path, '..');
+    const spans = Array.from({ length: 200 }, (_, i) => aSpan({ spanId: spanIdOf(i), input: `zqslow${i} secret` }));
+    await store.write(aUnit({ spans }));
+    await store.write(aUnit({ spans: [aSpan({ traceId: traceIdOf(2), input: 'stays secret' })] }));
+    const purged = untilFiles(folder, () => Object.keys(occurrences(folder, 'zqslow')).length === 0);
+    expect(await store.deleteTraces([traceIdOf(1)], 'all')).toEqual({ deleted: 1, pending: true });
+    expect(await found(store, 'secret')).toBe(1);
+    await purged;
+    expect(await found(store, 'stays')).toBe(1);
+  });
+
+  it('a trimming in slices leaves no byte of old traces in any file once the index is purged', async () => {
+    const { store, path, remove } = await openTemporary({ purgeDelayMs: 50 });
+    leave.push(remove);
+    const folder = join(path, '..');
+    for (let n = 1; n <= 3; n += 1)
+      await store.write(
+        aUnit({ spans: [aSpan({ traceId: traceIdOf(n), startTime: T0, input: `zqslice${n} words` })] }),
+      );
+    await store.write(aUnit({ spans: [aSpan({ traceId: traceIdOf(9), startTime: T0 + 9n, input: 'fresh words' })] }));
+    const purged = untilFiles(folder, () => Object.keys(occurrences(folder, 'zqslice')).length === 0);
+    for (const rows of [1, 1, 1, 0]) expect(await store.trim('default', T0 + 1n, 1)).toBe(rows);
+    expect(await found(store, 'words')).toBe(1);
+    await purged;
+    expect(await found(store, 'fresh')).toBe(1);
+  });
+
   it('a large erasure that comes while another is purged is purged as well', async () => {
     const { store, path, remove } = await openTemporary({ purgeDelayMs: 0 });
     leave.push(remove);

@@ -19,6 +19,37 @@ afterEach(async () => {
 const threadNames = (): string[] =>
   readdirSync('/proc/self/task').map((id) => readFileSync(`/proc/self/task/${id}/comm`, 'utf8').trim());
 
+describe('a writer that is never without work', () => {
+  it('answers a delete before many more batches than waited when it came', async () => {
+    const { path, remove } = temporaryFolder();
+    leave.push(remove);
+    const store = await openSqliteSignalStore({ path });
+    leave.push(() => store.close());
+    await store.write(aUnit({ spans: [aSpan({ traceId: traceIdOf(1), input: 'an old word' })] }));
+    const SENDERS = 16;
+    const MOST = 40 * SENDERS;
+    let written = 0;
+    let isOver = false;
+    const senders = Array.from({ length: SENDERS }, async (_, sender) => {
+      while (!isOver && written < MOST) {
+        const traceId = traceIdOf(100 + written * SENDERS + sender);
+        const spans = Array.from({ length: 200 }, (__, n) =>
+          aSpan({ traceId, spanId: spanIdOf(n), input: 'new words' }),
+        );
+        await store.write(aUnit({ spans }));
+        written += 1;
+      }
+    });
+    while (written < 2 * SENDERS) await sleep(1);
+    const before = written;
+    expect(await store.deleteTraces([traceIdOf(1)], 'all')).toMatchObject({ deleted: 1 });
+    const meanwhile = written - before;
+    isOver = true;
+    await Promise.all(senders);
+    expect(meanwhile).toBeLessThan(6 * SENDERS);
+  });
+});
+
 // In a process of its own: the threads of other tests have the same names.
 describe.runIf(process.platform === 'linux')('the thread of the full-text index', () => {
   it('starts with the first text, and at once when the index lacks any or has some to erase', async () => {

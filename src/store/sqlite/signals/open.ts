@@ -61,6 +61,8 @@ export type SqliteSignalStoreOptions = {
   readonly reserveBytes?: number;
   /** That of another store on the same disk. */
   readonly roomFlag?: RoomFlag;
+  /** How long the words of one erasure may be cut out of the full-text index, in milliseconds; more of them are struck out. */
+  readonly cutOutMs?: number;
   /**
    * How long after a large erasure the full-text index is rewritten without the words that were struck out, in milliseconds.
    * Until then nobody finds them, but their bytes are in the side file, and the answer to the delete says so.
@@ -80,6 +82,11 @@ const READERS = 4;
 const READER_IDLE_MS = 60_000;
 /** How long a question waits for a reader that is busy before another one starts: most are answered sooner than a thread is there. */
 const PATIENCE_MS = 30;
+/**
+ * SQLite walks through the list of each word for each span that it cuts out, so a span takes a millisecond or two in a small index and some
+ * 40 in one of a million spans. To strike it out takes 0.04 in any.
+ */
+const CUT_OUT_MS = 3_000;
 const PURGE_DELAY_MS = 600_000;
 const HOUR_SETTLED_MS = 60_000;
 const WRITER_CACHE_MIB = 32;
@@ -139,6 +146,7 @@ export const openSqliteSignalStore = async (options: SqliteSignalStoreOptions): 
     cacheMiB: SEARCH_CACHE_MIB,
     storeNumber: opened.storeNumber,
     isWhole: opened.isIndexWhole,
+    cutOutMs: options.cutOutMs ?? CUT_OUT_MS,
     purgeDelayMs: options.purgeDelayMs ?? PURGE_DELAY_MS,
     roomFlag,
   };

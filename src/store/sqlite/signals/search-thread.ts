@@ -15,19 +15,19 @@ import { MOST_CHARACTERS, payloadReaderOf } from './read-payloads.ts';
 import { SIGNALS_FILE } from './schema.ts';
 import { createSearchFile, progressOf, readProgress, type SearchProgress, searchPath } from './search-file.ts';
 import { statementsOf } from './statements.ts';
-import type { SearchNotice, SearchOptions, SearchRow, WriterNotice } from './wire.ts';
+import type { EraseWhen, SearchNotice, SearchOptions, SearchRow, WriterNotice } from './wire.ts';
 
 /** Rows that are read from the data file at a time to bring the index up to it. */
 const CATCH_UP_ROWS = 512;
 /** Spans in one commit, but for one large unit: as many as the writer commits together. */
 const GROUP_ROWS = 1_024;
 /**
- * Spans of one erasure whose words are cut out of the index one by one, which takes a millisecond or two each; of a larger
- * one they are struck out, which takes a hundredth of that, and their bytes go with the next purge.
+ * Spans of one erasure whose words may be cut out of the index, one by one. Of a larger one they are struck out, and their bytes go with
+ * the next purge.
  */
 const CUT_OUT_SPANS = 1_000;
-/** Spans cut out in one go; batches that wait are indexed in between. */
-const CUT_OUT_STEP = 64;
+/** Spans, and milliseconds, of one go; batches that wait are indexed in between. */
+const CUT_OUT_STEP = { spans: 64, ms: 100 } as const;
 /** How long a purge stands aside when there is other work, in milliseconds. */
 const BUSY_PAUSE_MS = 200;
 /** Pages of the index that one step of a purge rewrites. */
@@ -220,28 +220,36 @@ const setSecure = (current: Index, isSecure: boolean): void => {
 
 /**
  * Lets go of the words of up to `limit` spans that are gone, the ones gone longest first.
+ * @param ms how long it may take: it ends with the span that takes it over that
  * @throws DamagedPayloads when nobody can tell which words they are
- * @returns whether there were any
+ * @returns how many there were
  */
-const eraseSome = (limit: number, isSecure: boolean): boolean => {
+const eraseSome = (limit: number, isSecure: boolean, ms = Number.POSITIVE_INFINITY): number => {
   const current = reach();
   const rows = erasuresAfter(current, limit);
-  const last = rows.at(-1)?.[0];
-  if (last === undefined) return false;
+  if (rows.length === 0) return 0;
   setSecure(current, isSecure);
   current.transactions.begin();
-  for (const [, span, texts] of rows)
-    if (texts !== undefined) current.remove.run(span, indexed(texts[0]), indexed(texts[1]));
-  const isStruckOut = !isSecure && rows.some(([, , texts]) => texts !== undefined);
-  saveProgress(current, { erasedSeq: last, isPurgeDue: current.isPurgeDue || isStruckOut });
+  const from = performance.now();
+  let [erased, erasedSeq, isStruckOut] = [0, current.erasedSeq, false];
+  for (const [seq, span, texts] of rows) {
+    if (texts !== undefined) {
+      current.remove.run(span, indexed(texts[0]), indexed(texts[1]));
+      isStruckOut ||= !isSecure;
+    }
+    erased += 1;
+    erasedSeq = seq;
+    if (performance.now() - from >= ms) break;
+  }
+  saveProgress(current, { erasedSeq, isPurgeDue: current.isPurgeDue || isStruckOut });
   hasStruckOut ||= isStruckOut;
-  return true;
+  return erased;
 };
 
 /** Whether words were struck out since the last purge began: it does not take those out of the files. */
 let hasStruckOut = false;
 const strikeOut = (): void => {
-  while (eraseSome(CATCH_UP_ROWS, false));
+  while (eraseSome(CATCH_UP_ROWS, false) > 0);
 };
 
 /** Empties the index: what the data file has is indexed anew. It is how words go that cannot be read any more. */
@@ -293,7 +301,7 @@ const truncateLog = (): boolean => {
 };
 
 type Unit = { readonly id: number; readonly rows: SearchRow[] };
-type Item = { readonly unit: Unit } | { readonly erase: 'now' | 'later' } | { readonly close: number };
+type Item = { readonly unit: Unit } | { readonly erase: EraseWhen } | { readonly close: number };
 
 const queue: Item[] = [];
 /** Units whose rows lie in the open transaction, until it is known how each ended. */
@@ -362,22 +370,37 @@ const tellWriter = (notice: SearchNotice): void => writerPort.postMessage(notice
 
 const isUrgent = (item: Item): boolean => 'erase' in item && item.erase === 'now';
 
-const erase = (when: 'now' | 'later'): void => {
+/** What was cut out of the index since it last held nothing that is gone, and how long that took. */
+let cutOut = { spans: 0, ms: 0 };
+/** Cuts out some, where there are at most so many and all of them take no longer than they may. @returns whether it did */
+const cutOutSome = (most: number): boolean => {
+  const left = fromData(({ countErasures }) => countErasures.get(reach().erasedSeq, most + 1)) ?? 0;
+  const expectedMs = cutOut.ms + (cutOut.spans === 0 ? 0 : left * (cutOut.ms / cutOut.spans));
+  if (left === 0 || left > most || expectedMs > options.cutOutMs) return false;
+  const from = performance.now();
+  const spans = eraseSome(CUT_OUT_STEP.spans, true, CUT_OUT_STEP.ms);
+  cutOut = { spans: cutOut.spans + spans, ms: cutOut.ms + performance.now() - from };
+  return true;
+};
+
+const erase = (when: EraseWhen): void => {
   try {
     // An index that is behind holds none of the texts beyond it, so there is nothing of those to erase.
     if (behind && !isRefusing(options.roomFlag)) catchUp();
     // What is to go without a trace must not be struck out by an erasure that can wait and came in between.
     const isUrgentNow = when === 'now' || queue.some(isUrgent);
-    const few = fromData(({ countErasures }) => countErasures.get(reach().erasedSeq, CUT_OUT_SPANS + 1)) ?? 0;
     // Spans that were sent again are cut out too when nothing waits: a purge for a handful of them would be a waste.
-    const mayCutOut = isUrgentNow ? few <= CUT_OUT_SPANS : few <= CUT_OUT_STEP && queue.length === 0;
-    if (!mayCutOut) strikeOut();
-    else if (eraseSome(CUT_OUT_STEP, true)) {
+    const mayCutOut = isUrgentNow || (when === 'later' && queue.length === 0);
+    // Where a purge is due, it takes these words as well.
+    if (mayCutOut && !reach().isPurgeDue && cutOutSome(isUrgentNow ? CUT_OUT_SPANS : CUT_OUT_STEP.spans)) {
       queue.push({ erase: when });
       return;
     }
+    strikeOut();
+    cutOut = { spans: 0, ms: 0 };
     if (reach().isPurgeDue) planPurge();
-    tellWriter(['erased', reach().erasedSeq, when === 'now' ? truncateLog() && !reach().isPurgeDue : undefined]);
+    const isGone = when === 'now' ? truncateLog() && !reach().isPurgeDue : false;
+    tellWriter(['erased', reach().erasedSeq, when === 'later' ? undefined : isGone]);
   } catch (error) {
     if (error instanceof DamagedPayloads && !isRefusing(options.roomFlag) && !behind) {
       beginAnew();

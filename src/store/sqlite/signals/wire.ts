@@ -25,12 +25,14 @@ export type UnitRows = [
 export type SearchRow = [span: number, forms: number, input: string | null, output: string | null];
 
 /**
- * What the writer tells the search thread: how units ended, and that there is text to erase. `now`: somebody waits until
- * no byte of it is left. `later`: nobody finds it any more at once, and its bytes go when there is time.
+ * When text that nobody finds any more leaves the index. `now`: somebody waits until no byte of it is left. `slice`: more of the same follows,
+ * and its bytes go with the last of it. `later`: nobody waits, and its bytes go when there is time.
  */
-export type WriterNotice = ['ended', units: number[], written: boolean[]] | ['erase', when: 'now' | 'later'];
+export type EraseWhen = 'now' | 'slice' | 'later';
+/** What the writer tells the search thread: how units ended, and that there is text to erase. */
+export type WriterNotice = ['ended', units: number[], written: boolean[]] | ['erase', when: EraseWhen];
 /**
- * What the search thread answers: text up to this sequence number is found no more; and, to `now`, whether no byte of it is
+ * What the search thread answers: text up to this sequence number is found no more; and, where somebody waits, whether no byte of it is
  * left in its files.
  */
 export type SearchNotice = ['erased', seq: number, isGone: boolean | undefined] | ['erase_failed'];
@@ -58,6 +60,8 @@ export type SearchOptions = {
   /** Whether the index held all text of the data file, and none that is gone, when the store was opened. */
   readonly isWhole: boolean;
   readonly purgeDelayMs: number;
+  /** How long cutting the words of one erasure out of the index may take. What takes longer is struck out. */
+  readonly cutOutMs: number;
   readonly roomFlag: RoomFlag;
 };
 export type ReaderOptions = { readonly path: string; readonly cacheMiB: number };

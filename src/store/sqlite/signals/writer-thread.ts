@@ -15,7 +15,7 @@ import {
 import { driverCode, isDiskFull, needsReopening } from '../driver-error.ts';
 import { drain, errorInfo, mainPort, openingError, post, whenIdle } from '../inbox.ts';
 import type { ErrorInfo, Reply, Request } from '../messages.ts';
-import { createRoom, namingQuota } from '../room.ts';
+import { createRoom, isRefusing, namingQuota } from '../room.ts';
 import { type Transactions, transactionsOf } from '../transaction.ts';
 import { eraserOf, type Eraser } from './erase.ts';
 import { type PayloadReader, payloadReaderOf } from './read-payloads.ts';
@@ -264,8 +264,10 @@ const writeGroup = (units: readonly Unit[]): void => {
 
 /** Whether the log still holds bytes of what was erased: a reader kept it from being cut off. */
 let isTruncationDue = false;
-const truncateOrLater = (): boolean => {
+/** @param isSlice more of the same erasure follows: the log is cut off after that, unless the disk needs it now */
+const truncateOrLater = (isSlice: boolean): boolean => {
   isTruncationDue = true;
+  if (isSlice && !isRefusing(options.roomFlag)) return false;
   isTruncationDue = !room.remove(truncateLog);
   return !isTruncationDue;
 };
@@ -274,28 +276,36 @@ const takeUpErasures = (): void => {
   if (engine === undefined) return; // dropped for a fault: the next request opens another
   try {
     if (engine.lastPending.get() !== null) tellSearch(['erase', 'later']);
-    if (isTruncationDue) truncateOrLater();
+    if (isTruncationDue) truncateOrLater(false);
   } catch (error) {
     noteFault(error);
   }
 };
 
 /** Deletes that answer when the side file has erased the text as well. */
-let erasures: { readonly id: number; readonly seq: number; readonly value: (pending: boolean) => unknown }[] = [];
+let erasures: {
+  readonly id: number;
+  readonly seq: number;
+  readonly isSlice: boolean;
+  readonly value: (pending: boolean) => unknown;
+}[] = [];
 
+/** @param most where that many rows went, more of the same follows */
 const erase = (
   id: number,
   work: (engine: Engine) => number,
   value: (rows: number, pending: boolean) => unknown,
+  most = Number.POSITIVE_INFINITY,
 ): void => {
   const { rows, seq } = remove((current) => ({ rows: work(current), seq: current.lastPending.get() }));
+  const isSlice = rows >= most;
   if (seq === null || seq === undefined) {
     // No text of it is in the index.
-    post(main, [[id, value(rows, !truncateOrLater())]]);
+    post(main, [[id, value(rows, !truncateOrLater(isSlice))]]);
     return;
   }
-  erasures.push({ id, seq, value: (pending) => value(rows, pending) });
-  tellSearch(['erase', 'now']);
+  erasures.push({ id, seq, isSlice, value: (pending) => value(rows, pending) });
+  tellSearch(['erase', isSlice ? 'slice' : 'now']);
 };
 
 /** Forgets text that the side file has erased, and answers the deletes that waited for it. */
@@ -315,7 +325,7 @@ const onSearchNotice = (notice: SearchNotice): void => {
         });
       if (isGone === undefined) return;
       upTo = seq;
-      pending = !(truncateOrLater() && isGone);
+      pending = !(truncateOrLater(erasures.every(({ isSlice }) => isSlice)) && isGone);
     }
   } catch (error) {
     noteFault(error);
@@ -453,6 +463,7 @@ const operate = ([id, method, ...args]: Request): void => {
               id,
               ({ eraser }) => eraser.trim(project, before, traces),
               (rows) => rows,
+              traces,
             );
             return;
           } catch (error) {
@@ -533,6 +544,8 @@ const onRequest = (first: Request): void => {
       const next = queue.shift();
       if (next !== undefined && 'operation' in next) operate(next.operation);
     }
+    // While more comes than one group holds, this loop does not end, and deletes wait for these.
+    if (!isClosed) drain(searchPort, onSearchNotice);
     drain(main, take);
   }
   if (isClosed) return;
