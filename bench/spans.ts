@@ -45,7 +45,8 @@ const makeTraceRequest = (spans = 512, seed = 1): WireRequest => {
   };
   const prose = proseFrom(seed);
   const list: WireSpan[] = [];
-  const start = 1_790_000_000_000_000_000n + BigInt(seed) * 1_000_000_000n;
+  // Of this minute: old spans would be what a retention takes first.
+  const start = BigInt(Math.floor(Date.now() / 60_000) * 60 + seed) * 1_000_000_000n;
   while (list.length < spans) {
     const traceId = hex(16);
     const root = hex(8);
