@@ -4,7 +4,7 @@ import { createHeldLeases, heldLeasesIn } from '../../sdk/typescript/src/held-le
 
 const silentIn = (leases: ReturnType<typeof heldLeasesIn>, silentMs = -1000): string[] => {
   const found: string[] = [];
-  leases.forEachSilent(silentMs, (leaseId) => found.push(leaseId));
+  leases.forEachSilent({ beatMs: silentMs, declareMs: silentMs }, (leaseId) => found.push(leaseId));
   return found.toSorted();
 };
 
@@ -33,17 +33,39 @@ describe('the leases that a worker holds', () => {
   it('a lease with a heartbeat is not silent; one without is, until somebody beats for it', () => {
     const held = createHeldLeases(2);
     const kept = held.hold('kept');
-    held.hold('silent');
+    held.hold('silent')?.beat();
     const waiter = new Int32Array(new SharedArrayBuffer(4));
     Atomics.wait(waiter, 0, 0, 300);
     kept?.beat();
     const found: string[] = [];
-    held.forEachSilent(200, (leaseId, beat) => {
+    held.forEachSilent({ beatMs: 200, declareMs: 200 }, (leaseId, isDeclared, note) => {
+      expect(isDeclared).toBe(true);
       found.push(leaseId);
-      beat();
+      note(true);
     });
     expect(found).toContain('silent');
     expect(silentIn(held, 60_000)).toEqual([]);
+  });
+
+  it('a lease is not declared until its first beat, by whichever thread, and has a time of its own until then', () => {
+    const held = createHeldLeases(2);
+    const other = heldLeasesIn(held.memory);
+    const own = held.hold('own');
+    held.hold('blocked');
+    const undeclared = (): string[] => {
+      const found: string[] = [];
+      other.forEachSilent({ beatMs: 60_000, declareMs: -1000 }, (leaseId, isDeclared, note) => {
+        expect(isDeclared).toBe(false);
+        found.push(leaseId);
+        note(false);
+        if (leaseId === 'blocked') note(true);
+      });
+      return found.toSorted();
+    };
+    expect(undeclared()).toEqual(['blocked', 'own']);
+    expect(undeclared()).toEqual(['own']);
+    own?.beat();
+    expect(undeclared()).toEqual([]);
   });
 
   it('an id that changes hands while another thread reads is never read in half', async () => {
@@ -54,7 +76,7 @@ describe('the leases that a worker holds', () => {
         const leases = heldLeasesIn(workerData.memory);
         const odd = new Set();
         let seen = 0;
-        while (seen < 2000) leases.forEachSilent(-1000, (id) => { seen += 1; if (!/^(a{36}|b{36})$/.test(id)) odd.add(id); });
+        while (seen < 2000) leases.forEachSilent({ beatMs: -1000, declareMs: -1000 }, (id) => { seen += 1; if (!/^(a{36}|b{36})$/.test(id)) odd.add(id); });
         parentPort.postMessage({ seen, odd: [...odd] });
       });`;
     const file = new URL('../../sdk/typescript/src/held-leases.ts', import.meta.url).href;

@@ -334,6 +334,11 @@ describe('the library against the real daemon', () => {
   });
 });
 
+/** A body may begin before the service knows of it. */
+const untilDeclared = async (client: Client, runId: string): Promise<void> => {
+  while ((await client.getRun(runId)).attempts.at(-1)?.status !== 'running') await pause(20);
+};
+
 describe('a worker that is killed in the middle of a body', () => {
   let service: Service;
   beforeAll(async () => {
@@ -350,6 +355,7 @@ describe('a worker that is killed in the middle of a body', () => {
     const charging = once(lines, 'line') as Promise<[string]>;
     const run = await start(service.client, delivery);
     expect(await charging).toEqual(['charges, attempt 1']);
+    await untilDeclared(service.client, run.run_id);
     first.kill('SIGKILL');
     await once(first, 'exit');
 
@@ -420,6 +426,7 @@ describe('a daemon that ends and starts again while a worker heartbeats and a cl
       const expiry = async (): Promise<string | undefined> =>
         (await client.getRun(run.run_id)).attempts.at(-1)?.lease_expires_at;
       await begun.done;
+      await untilDeclared(client, run.run_id);
       await service.restart(signal);
       // Heartbeats go on, with the daemon that came after.
       const before = await expiry();

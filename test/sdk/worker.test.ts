@@ -91,7 +91,8 @@ describe.each([
         expect(context).toMatchObject({ runId: 'run-1', stepId: 'pay', stepKey: 'key-1', attempt: 1, state: { a: 1 } });
         return { paid: true };
       });
-      service.offer(aLease({ steps: { triage: { output: 'ok' } }, state: { a: 1 } }));
+      const declaredFirst = { delivery: 'at_most_once' } as const;
+      service.offer(aLease({ ...declaredFirst, steps: { triage: { output: 'ok' } }, state: { a: 1 } }));
       const complete = await service.seen('complete');
       expect(order).toEqual(['register', 'started']);
       expect(complete.path).toBe('/v1/api/steps/lease-1/complete');
@@ -458,7 +459,7 @@ describe.each([
         start(() => {
           ran = true;
         });
-        service.offer(aLease());
+        service.offer(aLease({ attempt: 2 }));
         await service.seen('started');
         await worker?.stop();
         expect(ran).toBe(false);
@@ -541,7 +542,7 @@ describe.each([
       start(() => {
         ran += 1;
       });
-      service.offer(aLease());
+      service.offer(aLease({ delivery: 'at_most_once' }));
       await service.seen('complete');
       expect(service.callsTo('started')).toHaveLength(3);
       expect(ran).toBe(1);
@@ -564,11 +565,71 @@ describe.each([
       start(() => {
         ran += 1;
       });
-      service.offer(aLease());
+      service.offer(aLease({ delivery: 'at_most_once' }));
       await service.seen('started');
       await worker?.stop();
       expect(service.verbs()).toEqual(['register', 'started']);
       expect(ran).toBe(0);
+    });
+  });
+
+  describe('a first attempt that may run more than once', () => {
+    const verbsButBeats = (): string[] => service.verbs().filter((verb) => verb !== 'heartbeat');
+
+    it('begins while its declaration is on its way, and reports once that is answered', async () => {
+      const [answered, ended] = [promised(), promised()];
+      service.answer('started', { status: 200, body: { run_status: 'running' }, after: answered.done });
+      start(async () => {
+        await service.seen('started');
+        ended.resolve();
+        return 'early';
+      });
+      service.offer(aLease());
+      await ended.done;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      expect(verbsButBeats()).toEqual(['register', 'started']);
+      answered.resolve();
+      expect((await service.seen('complete')).body).toMatchObject({ output: 'early' });
+    });
+
+    it('declares itself again where that was not answered, and runs once', async () => {
+      let ran = 0;
+      service.answer('started', 'hang up', refusal(503, 'store_unavailable'));
+      start(async () => {
+        ran += 1;
+        await service.seen('started');
+      });
+      service.offer(aLease());
+      await service.seen('complete');
+      expect(verbsButBeats()).toEqual(['register', 'started', 'started', 'started', 'complete']);
+      expect(ran).toBe(1);
+    });
+
+    it.each(['fenced', 'run_terminal', 'already_applied'])(
+      '%s on its declaration cancels it, and it reports nothing',
+      async (code) => {
+        const { body, reasons } = heldBody();
+        service.answer('started', refusal(409, code));
+        start(body);
+        service.offer(aLease());
+        await service.seen('started');
+        await worker?.stop();
+        expect(reasons).toMatchObject([{ reason: code === 'run_terminal' ? code : 'fenced' }]);
+        expect(verbsButBeats()).toEqual(['register', 'started']);
+      },
+    );
+
+    it('is cancelled when nobody answers its declaration within the lease ttl', async () => {
+      await service.stop();
+      service = await startFakeService({ leaseTtlMs: 0, batches });
+      const { body, reasons } = heldBody();
+      service.answer('started', 'hang up');
+      start(body);
+      service.offer(aLease());
+      await service.seen('started');
+      await worker?.stop();
+      expect(reasons).toMatchObject([{ reason: 'fenced' }]);
+      expect(verbsButBeats()).toEqual(['register', 'started']);
     });
   });
 
@@ -732,10 +793,10 @@ describe.each([
           }),
         { graceMs: 1 },
       );
-      service.offer(aLease({ lease_id: 'first' }));
+      service.offer(aLease({ lease_id: 'first', attempt: 2 }));
       await first.done;
       service.answer('started', { status: 200, body: { run_status: 'running' }, after: answered.done });
-      service.offer(aLease({ lease_id: 'second' }));
+      service.offer(aLease({ lease_id: 'second', attempt: 2 }));
       await service.seen('started', 2);
       await worker?.stop();
       expect(begun).toEqual(['first']);

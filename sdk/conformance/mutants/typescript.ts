@@ -231,6 +231,36 @@ export const mutants: readonly Mutant[] = [
     slim: true,
   },
   {
+    fault: 'begins a body that may run once before its start is acknowledged',
+    file: 'src/serve-lease.ts',
+    find: "lease.delivery === 'at_least_once' && lease.attempt === 1 &&",
+    replace: 'lease.attempt === 1 &&',
+    caughtBy: ['worker/order-of-calls'],
+    slim: true,
+  },
+  {
+    fault: 'begins a second attempt before its start is acknowledged',
+    file: 'src/serve-lease.ts',
+    find: "lease.delivery === 'at_least_once' && lease.attempt === 1 &&",
+    replace: "lease.delivery === 'at_least_once' &&",
+    caughtBy: ['worker/declared-again'],
+  },
+  {
+    fault: 'lets a body go on whose start was refused',
+    file: 'src/serve-lease.ts',
+    find: 'void starting.then(onDeclared);',
+    replace: 'void starting;',
+    caughtBy: ['worker/refused-declaration'],
+    slim: true,
+  },
+  {
+    fault: 'leaves a body undeclared that blocks its thread',
+    file: 'src/heartbeat-thread.ts',
+    find: "const verb = isDeclared ? 'heartbeat' : 'started';",
+    replace: "const verb = 'heartbeat';",
+    caughtBy: ['worker/blocked-body'],
+  },
+  {
     fault: 'swallows the cancel of a heartbeat',
     file: 'src/serve-lease.ts',
     find: "if (answer.reason !== 'already_applied') interrupt(answer.reason);",
@@ -419,8 +449,8 @@ export const mutants: readonly Mutant[] = [
   {
     fault: 'keeps the times of its first registration',
     file: 'src/worker.ts',
-    find: '    registered = registration;',
-    replace: '    if (registered !== undefined) return registered;\n    registered = registration;',
+    find: '    standby.start({',
+    replace: '    if (registered !== undefined) return registered;\n    standby.start({',
     caughtBy: ['worker/new-times'],
   },
 ];

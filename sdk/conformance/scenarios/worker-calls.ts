@@ -14,6 +14,7 @@ import {
   offer,
   servedRun,
   startedCount,
+  bodyDeclared,
   bodyStarted,
   reportsOf,
   errorIn,
@@ -181,7 +182,7 @@ export const workerCallsScenarios: readonly Scenario[] = [
     async (world) => {
       const service = await world.service('brisk');
       const { fixture, run } = await servedRun(world, service, scriptOf({ sleep_ms: 20_000 }, { return: 1 }));
-      await bodyStarted(fixture);
+      await bodyDeclared(fixture, service);
       await service.api.post(`/v1/api/runs/${run.run_id}/cancel`, {});
       const cancelled = await fixture.event('body.cancelled');
       assert.equal(cancelled['reason'], 'run_terminal');
@@ -413,6 +414,54 @@ export const workerCallsScenarios: readonly Scenario[] = [
       between('the second heartbeat', again.at - begun, 0, 6000);
       await fixture.ask('release', { name: 'go' });
       await service.seen('complete');
+    },
+  ),
+
+  worker(
+    111,
+    'refused-declaration',
+    'Where started is refused, a body that had begun is cancelled, and nothing is reported.',
+    async (world) => {
+      const service = await world.scripted();
+      const { fixture } = await onScripted(world, service);
+      service.answer('started', refusal(409, 'fenced'));
+      offer(service, { input: scriptOf({ sleep_ms: 20_000 }, { return: 1 }) });
+      await service.seen('started');
+      offer(service, { lease_id: 'lease-2', input: scriptOf({ return: 2 }) });
+      const { path } = await service.seen('complete');
+      assert.match(path, /lease-2/, 'it goes on with other leases');
+      const ofRefused = (event: string) =>
+        fixture.events.some((each) => each.event === event && each['lease_id'] === 'lease-1');
+      if (ofRefused('body.started')) {
+        const cancelled = await fixture.event('body.cancelled');
+        assert.equal(cancelled['lease_id'], 'lease-1');
+        assert.equal(cancelled['reason'], 'fenced');
+      }
+      await meanwhile(300);
+      assert.equal(reportsOf(service).length, 1, 'nothing is reported of it');
+    },
+  ),
+
+  worker(
+    112,
+    'declared-again',
+    'The body of a second attempt begins after its started was answered: in the first it may have ended its process.',
+    async (world) => {
+      const service = await world.scripted();
+      const { fixture } = await onScripted(world, service);
+      const answered = Promise.withResolvers<void>();
+      service.answer('started', {
+        status: 200,
+        body: { run_status: 'running', lease_expires_at: '2100-01-01T00:00:00Z' },
+        after: answered.promise,
+      });
+      offer(service, { attempt: 2, input: scriptOf({ return: 1 }) });
+      await service.seen('started');
+      await meanwhile(300);
+      assert.equal(startedCount(fixture), 0);
+      answered.resolve();
+      await service.seen('complete');
+      assert.equal(startedCount(fixture), 1);
     },
   ),
 ];

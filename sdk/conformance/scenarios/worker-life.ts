@@ -13,6 +13,7 @@ import {
   offer,
   servedRun,
   startedCount,
+  bodyDeclared,
   bodyStarted,
   reportsOf,
   errorIn,
@@ -26,7 +27,7 @@ export const workerLifeScenarios: readonly Scenario[] = [
     async (world) => {
       const service = await world.ownService('--lease-ttl-ms', '5000');
       const { fixture, id, run } = await servedRun(world, service, scriptOf({ await: 'go' }, { return: 'kept' }));
-      await bodyStarted(fixture);
+      await bodyDeclared(fixture, service);
       service.proxy.down();
       await fixture.ask('release', { name: 'go' });
       await fixture.event('body.ended');
@@ -72,6 +73,7 @@ export const workerLifeScenarios: readonly Scenario[] = [
       const { fixture, ran } = await onScripted(world, service, { signals: true, grace_ms: 10_000 });
       offer(service, { input: scriptOf({ await: 'go' }, { return: 'finished' }) });
       await bodyStarted(fixture);
+      await service.seen('claim', 2);
       fixture.kill('SIGTERM');
       await until('its claim is given up', undefined, () =>
         service.callsTo('claim').every((call) => call.isBrokenOff() || call.isAnswered()),
@@ -185,7 +187,7 @@ export const workerLifeScenarios: readonly Scenario[] = [
     await service.api.store(definition);
     const { fixture } = await working(world, service, [definition]);
     const run = await service.api.start(id, scriptOf({ await: 'go' }, { return: 'one' }));
-    await bodyStarted(fixture);
+    await bodyDeclared(fixture, service);
     await service.api.post(`/v1/api/runs/${run.run_id}/pause`, {});
     await fixture.ask('release', { name: 'go' });
     await until('its report', undefined, () => service.proxy.stepCalls('complete')[0]?.status === 200);

@@ -1,5 +1,6 @@
 /** What the scenarios of workers share. */
 import type { Answer, Fixture, FixtureEvent } from '../kit/fixture.ts';
+import { until } from '../kit/judging.ts';
 import { area, type World } from '../kit/scenario.ts';
 import type { JsonObject, Lease } from '../../typescript/src/generated/wire.ts';
 import type { Service, StoredRun } from '../opposite/daemon.ts';
@@ -52,5 +53,12 @@ export const servedRun = async (
 export const startedCount = (fixture: Fixture): number =>
   fixture.events.filter(({ event }) => event === 'body.started').length;
 export const bodyStarted = (fixture: Fixture): Promise<FixtureEvent> => fixture.event('body.started');
+/** A body may begin before the service knows of it. */
+export const bodyDeclared = async (fixture: Fixture, service: Service): Promise<void> => {
+  await bodyStarted(fixture);
+  await until('its declaration', undefined, () =>
+    service.proxy.stepCalls('started').some(({ status }) => status === 200),
+  );
+};
 export const reportsOf = (service: FakeService): Call[] => [...service.callsTo('complete'), ...service.callsTo('fail')];
 export const errorIn = (call: Call): Json => call.body['error'] as Json;

@@ -1,4 +1,4 @@
-// Body of the thread that sends heartbeats for leases whose own did not come: a body blocks the thread of all bodies.
+// Body of the thread that sends declarations and heartbeats for leases whose own did not come: a body blocks the thread of all bodies.
 import { workerData } from 'node:worker_threads';
 import { heldLeasesIn } from './held-leases.ts';
 import { createHttp } from './http.ts';
@@ -14,13 +14,17 @@ const body = JSON.stringify({ worker_id: workerId });
 const LATE_MS = Math.max(heartbeatMs / 4, 250);
 /** In good time all the same. */
 const silentMs = Math.min(heartbeatMs + LATE_MS, leaseTtlMs / 2);
-setInterval(
-  () => {
-    leases.forEachSilent(silentMs, (leaseId, beat) => {
-      beat();
-      // What is refused, the lease's own heart finds out when its thread is free again.
-      calls.make({ verb: 'heartbeat', leaseId, body, timeoutMs: Math.ceil(leaseTtlMs / 3) }).catch(() => {});
-    });
-  },
-  Math.max(50, silentMs / 4),
-);
+/** A body that blocks its thread before its declaration left has it sent from here, long before the offer is over. */
+const UNDECLARED_MS = 300;
+const LOOK_MS = 100;
+setInterval(() => {
+  leases.forEachSilent({ beatMs: silentMs, declareMs: UNDECLARED_MS }, (leaseId, isDeclared, note) => {
+    note(isDeclared);
+    const verb = isDeclared ? 'heartbeat' : 'started';
+    // What is refused, the lease's own calls find out when its thread is free again.
+    calls.make({ verb, leaseId, body, timeoutMs: Math.ceil(leaseTtlMs / 3) }).then(
+      () => note(true),
+      () => {},
+    );
+  });
+}, LOOK_MS);

@@ -9,17 +9,25 @@ export type HeldLeases = {
   /** What the other thread is given. */
   readonly memory: SharedArrayBuffer;
   /**
-   * Takes a place for a lease, whose last heartbeat is now.
-   * @returns what notes a heartbeat, and gives the place back; `undefined` where there is no place
+   * Takes a place for a lease whose body begins. Until the first heartbeat is noted, its declaration waits to be sent.
+   * @returns what notes a heartbeat, or the declaration, and gives the place back; `undefined` where there is no place
    */
   readonly hold: (leaseId: string) => { readonly beat: () => void; readonly release: () => void } | undefined;
-  /** Calls for each lease without a heartbeat for so long. */
-  readonly forEachSilent: (silentMs: number, found: (leaseId: string, beat: () => void) => void) => void;
+  /**
+   * Calls for each lease without a heartbeat for so long, and for each that waits so long to be declared.
+   * @param found is given what notes that the lease is spoken for, and whether it is declared with that
+   */
+  readonly forEachSilent: (
+    limits: { readonly beatMs: number; readonly declareMs: number },
+    found: (leaseId: string, isDeclared: boolean, note: (isDeclared: boolean) => void) => void,
+  ) => void;
 };
 
 /** Nanoseconds of a clock that both threads read: so fine that a place which changed hands never shows the time that it had. */
 const now = (): bigint => process.hrtime.bigint();
 const FREE = 0n;
+/** A time below zero is that of a lease which is not declared. */
+const timeOf = (isDeclared: boolean): bigint => (isDeclared ? now() : -now());
 
 /** @param places how many leases there may be at once */
 export const createHeldLeases = (places: number): HeldLeases =>
@@ -42,10 +50,10 @@ export const heldLeasesIn = (memory: SharedArrayBuffer): HeldLeases => {
       ids.fill(0, place * ID_BYTES, (place + 1) * ID_BYTES);
       ids.write(leaseId, place * ID_BYTES, 'latin1');
       // Last: a reader that sees a time there finds the id whole.
-      Atomics.store(beatAt, place, now());
+      Atomics.store(beatAt, place, timeOf(false));
       return {
         beat: () => {
-          Atomics.store(beatAt, place, now());
+          Atomics.store(beatAt, place, timeOf(true));
         },
         release: () => {
           Atomics.store(beatAt, place, FREE);
@@ -53,17 +61,21 @@ export const heldLeasesIn = (memory: SharedArrayBuffer): HeldLeases => {
         },
       };
     },
-    forEachSilent: (silentMs, found) => {
-      const before = now() - BigInt(Math.ceil(silentMs * 1e6));
+    forEachSilent: ({ beatMs, declareMs }, found) => {
+      const before = (ms: number): bigint => now() - BigInt(Math.ceil(ms * 1e6));
+      const [beatBefore, declareBefore] = [before(beatMs), before(declareMs)];
       for (let place = 0; place < places; place += 1) {
         const at = Atomics.load(beatAt, place);
-        if (at === FREE || at > before) continue;
+        const isDeclared = at > FREE;
+        if (at === FREE || (isDeclared ? at > beatBefore : -at > declareBefore)) continue;
         const leaseId = idAt(place);
-        const beat = (): void => {
-          Atomics.compareExchange(beatAt, place, at, now());
+        let seen = at;
+        const note = (declared: boolean): void => {
+          const time = timeOf(declared);
+          if (Atomics.compareExchange(beatAt, place, seen, time) === seen) seen = time;
         };
         // It may have been given back, and taken by another, while its id was read.
-        if (Atomics.load(beatAt, place) === at) found(leaseId, beat);
+        if (Atomics.load(beatAt, place) === at) found(leaseId, isDeclared, note);
       }
     },
   };

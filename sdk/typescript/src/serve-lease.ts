@@ -55,6 +55,7 @@ type How = {
   readonly cut?: AbortSignal;
   readonly policy?: RetryPolicy;
   readonly timeoutMs?: number;
+  readonly onSent?: () => void;
 };
 const once: RetryPolicy = { ...untilAnswered, attempts: 1 };
 
@@ -118,7 +119,16 @@ const createLeaseCalls = ({ calls, workerId, onRunEnd }: LeaseHost, lease: Lease
         how.policy ?? untilAnswered,
         // The signal ends the waiting between tries. A call on its way is let go on: it may be the one that lands, and a
         // listener on each would cost more than the call.
-        () => calls.make({ verb, leaseId, body, signal: how.cut, freesSlot: freesSlot(verb), ...timeout }),
+        () =>
+          calls.make({
+            verb,
+            leaseId,
+            body,
+            signal: how.cut,
+            onSent: how.onSent,
+            freesSlot: freesSlot(verb),
+            ...timeout,
+          }),
         how.signal,
       );
       if (answer.run_status !== undefined && isOver(answer.run_status)) onRunEnd(lease.run_id);
@@ -184,15 +194,6 @@ export const serveLease = async (host: LeaseHost, lease: Lease, body: StepBody |
     }
   };
 
-  const reportFailure = async (failure: Failure, usage: readonly ReportedUsage[], how: How): Promise<LeaseEnd> => {
-    const answer = await calls.fail(failure, usage, how);
-    if (answer.kind !== 'rejected') return settle(answer, 'failed');
-    // A class that the service keeps for itself, a wait over its bound: the step fails, and says why.
-    const message = `${failure.error.message} (reported as fatal: ${answer.error.message})`;
-    const plain = { class: 'fatal', code: 'invalid_failure', message: message.slice(0, MESSAGE_LIMIT_CHARACTERS) };
-    return settle(await calls.fail({ error: plain }, [], how), 'failed');
-  };
-
   if (body === undefined) {
     logger.warn(`${name}: this worker does not hold that step; another may serve it`);
     const held = `${lease.definition_id} version ${lease.definition_version}, step ${lease.step_id}`;
@@ -201,15 +202,18 @@ export const serveLease = async (host: LeaseHost, lease: Lease, body: StepBody |
     return settle(answer, 'unservable');
   }
 
-  // A late declaration is refused as fenced; one that is never answered must not be retried indefinitely.
-  const started = await calls.started({ signal: host.force, policy: { ...untilAnswered, forMs: host.leaseTtlMs } });
-  // Without its word that the body may run, the body does not run: its own earlier report is no such word either.
-  if (started.kind !== 'taken') return settle(started, 'lost');
-
-  // A worker that stops lets a last report go out, but does not wait for its answer without end.
-  const lastly: How = { policy: { ...untilAnswered, forMs: host.settleMs } };
-  // The time of bodies was over before this one began: it must not.
-  if (host.force.aborted) return settle(await calls.fail(givenBack, [], lastly), 'released');
+  /**
+   * Whether the body may begin before its declaration is answered, so that what it gives may travel with that. Not where it may run once
+   * only, and not in a second attempt: in the first it may have ended its process before that declared it.
+   */
+  const mayBeEarly = lease.delivery === 'at_least_once' && lease.attempt === 1 && !host.force.aborted;
+  let held = mayBeEarly ? host.hold(lease.lease_id) : undefined;
+  // Nor where no other thread would declare it while it blocks this one.
+  const isEarly = held !== undefined;
+  const letGo = (): void => {
+    held?.release();
+    held = undefined;
+  };
 
   const interruption = new AbortController();
   const interrupt = (reason: StepInterrupted['reason']): void => {
@@ -218,75 +222,47 @@ export const serveLease = async (host: LeaseHost, lease: Lease, body: StepBody |
   const interruptedBy = (): StepInterrupted['reason'] | undefined =>
     interruption.signal.aborted ? (interruption.signal.reason as StepInterrupted).reason : undefined;
 
-  const held = host.hold(lease.lease_id);
-  let isHeld = held !== undefined;
-  const letGo = (): void => {
-    if (isHeld) held?.release();
-    isHeld = false;
-  };
-  // Given up in time for another one, over another connection, before the lease is over.
-  const beatTimeoutMs = Math.ceil(Math.max(host.heartbeatMs, host.leaseTtlMs / 3));
-  const heart = startHeart(host.heartbeatMs, async (details, signal) => {
-    if (isHeld) held?.beat();
-    const answer = await calls.heartbeat(details, { policy: once, cut: signal, timeoutMs: beatTimeoutMs });
-    if (answer.kind === 'unanswered') return 'sooner';
-    if (answer.kind !== 'refused' || answer.reason === 'not_started') return 'again';
-    // Fenced: another lease ended this one. Run over: a cancel, above all. Either way the work is of no more use.
-    if (answer.reason !== 'already_applied') interrupt(answer.reason);
-    letGo();
-    return 'over';
+  const declaring = new AbortController();
+  let isDeclarationSent = false;
+  const starting = calls.started({
+    signal: declaring.signal,
+    // A late declaration is refused as fenced; one that is never answered must not be retried indefinitely.
+    policy: { ...untilAnswered, forMs: host.leaseTtlMs },
+    onSent: () => {
+      isDeclarationSent = true;
+      held?.beat();
+    },
   });
-
-  const usage = createUsageTotals();
-  let usageSet: readonly ReportedUsage[] | undefined;
-  let hasModelSpan = false;
-  let patch: Record<string, Json> | undefined;
-  const trace: TraceContext = {
-    traceId: lease.trace_id,
-    spanId: lease.span_id,
-    correlation: { ...lease.correlation, project: lease.project, run_id: lease.run_id },
-    onModelSpan: (model, counts) => {
-      hasModelSpan = true;
-      if (counts !== undefined) usage.add(model, counts);
-    },
+  /** The answer to the declaration of a body that had begun, where it is not that it may run. */
+  let refusal: Answer | undefined;
+  let isReporting = false;
+  const onDeclared = (answer: Answer): void => {
+    if (answer.kind === 'taken' || isReporting) return;
+    refusal = answer;
+    letGo();
+    interrupt(answer.kind === 'refused' && answer.reason === 'run_terminal' ? 'run_terminal' : 'fenced');
   };
-  const context: StepContext = {
-    runId: lease.run_id,
-    project: lease.project,
-    definitionId: lease.definition_id,
-    definitionVersion: lease.definition_version,
-    stepId: lease.step_id,
-    visit: lease.visit,
-    attempt: lease.attempt,
-    stepKey: lease.step_key,
-    state: lease.state,
-    correlation: lease.correlation,
-    lastDetails: lease.last_details,
-    deadlineAt: lease.deadline_at === undefined ? undefined : new Date(lease.deadline_at),
-    lease,
-    signal: interruption.signal,
-    heartbeat: (details) => {
-      const text = writeExactly(details);
-      const bytes = Buffer.byteLength(text);
-      if (bytes > DETAILS_LIMIT_BYTES)
-        throw new RangeError(`heartbeat details have ${bytes} bytes as JSON, more than ${DETAILS_LIMIT_BYTES}`);
-      heart.tell(text);
-    },
-    patchState: (more) => {
-      patch = { ...patch, ...more };
-    },
-    setUsage: (value) => {
-      usageSet = Array.isArray(value) ? (value as readonly ReportedUsage[]) : [value as ReportedUsage];
-    },
-    span: instrumentation.span,
-    log: (severity, message, attributes) =>
-      instrumentation.log(severity, message, {
-        logger: lease.definition_id,
-        ...(attributes === undefined ? {} : { attributes }),
-      }),
-    score: instrumentation.score,
-    feedback: instrumentation.feedback,
-    traceparent: `00-${lease.trace_id}-${lease.span_id}-01`,
+
+  /** Reports what a body came to, never before its declaration. @returns the answer; that to the declaration where it was refused */
+  const report = async (send: () => Promise<Answer>): Promise<Answer> => {
+    // One that still stands in line is sent with the report, before it.
+    if (isEarly && isDeclarationSent) await starting;
+    if (refusal !== undefined) return refusal;
+    isReporting = true;
+    const answer = await send();
+    if (!isEarly || answer.kind !== 'refused' || answer.reason !== 'not_started') return answer;
+    // The report overtook it: it was lost on its way, and is sent again.
+    const started = await starting;
+    return started.kind === 'taken' ? await send() : started;
+  };
+
+  const reportFailure = async (failure: Failure, usage: readonly ReportedUsage[], how: How): Promise<LeaseEnd> => {
+    const answer = await report(() => calls.fail(failure, usage, how));
+    if (answer.kind !== 'rejected') return settle(answer, 'failed');
+    // A class that the service keeps for itself, a wait over its bound: the step fails, and says why.
+    const message = `${failure.error.message} (reported as fatal: ${answer.error.message})`;
+    const plain = { class: 'fatal', code: 'invalid_failure', message: message.slice(0, MESSAGE_LIMIT_CHARACTERS) };
+    return settle(await calls.fail({ error: plain }, [], how), 'failed');
   };
 
   // A body that does not listen holds its slot until it ends; only a worker that must stop leaves it behind.
@@ -295,14 +271,94 @@ export const serveLease = async (host: LeaseHost, lease: Lease, body: StepBody |
   const leftBehind = new Promise<undefined>((resolve) => {
     leaveBehind = () => resolve(undefined);
   });
+  // A worker that stops lets a last report go out, but does not wait for its answer without end.
+  const lastly: How = { policy: { ...untilAnswered, forMs: host.settleMs } };
   const onForce = (): void => {
+    declaring.abort();
     interrupt('stopping');
     settleTimer = setTimeout(leaveBehind, host.settleMs);
   };
   host.force.addEventListener('abort', onForce, { once: true });
 
+  let stopHeart = (): void => {};
   type Outcome = { readonly ok: true; readonly output: unknown } | { readonly ok: false; readonly error: unknown };
   try {
+    if (isEarly) void starting.then(onDeclared);
+    else {
+      const started = await starting;
+      // Without its word that the body may run, the body does not run: its own earlier report is no such word either.
+      if (started.kind !== 'taken') return settle(started, 'lost');
+      // The time of bodies was over before this one began: it must not.
+      if (host.force.aborted) return settle(await calls.fail(givenBack, [], lastly), 'released');
+      held = host.hold(lease.lease_id);
+      held?.beat();
+    }
+    // Given up in time for another one, over another connection, before the lease is over.
+    const beatTimeoutMs = Math.ceil(Math.max(host.heartbeatMs, host.leaseTtlMs / 3));
+    const heart = startHeart(host.heartbeatMs, async (details, signal) => {
+      held?.beat();
+      const answer = await calls.heartbeat(details, { policy: once, cut: signal, timeoutMs: beatTimeoutMs });
+      if (answer.kind === 'unanswered') return 'sooner';
+      if (answer.kind !== 'refused' || answer.reason === 'not_started') return 'again';
+      // Fenced: another lease ended this one. Run over: a cancel, above all. Either way the work is of no more use.
+      if (answer.reason !== 'already_applied') interrupt(answer.reason);
+      letGo();
+      return 'over';
+    });
+
+    const usage = createUsageTotals();
+    let usageSet: readonly ReportedUsage[] | undefined;
+    let hasModelSpan = false;
+    let patch: Record<string, Json> | undefined;
+    const trace: TraceContext = {
+      traceId: lease.trace_id,
+      spanId: lease.span_id,
+      correlation: { ...lease.correlation, project: lease.project, run_id: lease.run_id },
+      onModelSpan: (model, counts) => {
+        hasModelSpan = true;
+        if (counts !== undefined) usage.add(model, counts);
+      },
+    };
+    const context: StepContext = {
+      runId: lease.run_id,
+      project: lease.project,
+      definitionId: lease.definition_id,
+      definitionVersion: lease.definition_version,
+      stepId: lease.step_id,
+      visit: lease.visit,
+      attempt: lease.attempt,
+      stepKey: lease.step_key,
+      state: lease.state,
+      correlation: lease.correlation,
+      lastDetails: lease.last_details,
+      deadlineAt: lease.deadline_at === undefined ? undefined : new Date(lease.deadline_at),
+      lease,
+      signal: interruption.signal,
+      heartbeat: (details) => {
+        const text = writeExactly(details);
+        const bytes = Buffer.byteLength(text);
+        if (bytes > DETAILS_LIMIT_BYTES)
+          throw new RangeError(`heartbeat details have ${bytes} bytes as JSON, more than ${DETAILS_LIMIT_BYTES}`);
+        heart.tell(text);
+      },
+      patchState: (more) => {
+        patch = { ...patch, ...more };
+      },
+      setUsage: (value) => {
+        usageSet = Array.isArray(value) ? (value as readonly ReportedUsage[]) : [value as ReportedUsage];
+      },
+      span: instrumentation.span,
+      log: (severity, message, attributes) =>
+        instrumentation.log(severity, message, {
+          logger: lease.definition_id,
+          ...(attributes === undefined ? {} : { attributes }),
+        }),
+      score: instrumentation.score,
+      feedback: instrumentation.feedback,
+      traceparent: `00-${lease.trace_id}-${lease.span_id}-01`,
+    };
+
+    stopHeart = heart.stop;
     const running = instrumentation
       .under(trace, async () => body(context, lease.input, lease.steps))
       .then(
@@ -314,6 +370,7 @@ export const serveLease = async (host: LeaseHost, lease: Lease, body: StepBody |
       logger.warn(`${name}: its body did not end in time; the service gives the step to another worker`);
       return 'lost';
     }
+    if (refusal !== undefined) return settle(refusal, 'lost');
     const reason = interruptedBy();
     if (reason === 'fenced' || reason === 'run_terminal') return reason;
 
@@ -332,12 +389,12 @@ export const serveLease = async (host: LeaseHost, lease: Lease, body: StepBody |
       await heart.flush(reason === 'stopping' ? host.settleMs : host.leaseTtlMs);
       const meant = outcome.error instanceof StepFailure || outcome.error instanceof RetryableError;
       if (reason !== 'stopping' || meant) return await reportFailure(failureOf(outcome.error), reported, how);
-      return settle(await calls.fail(givenBack, reported, how), 'released');
+      return settle(await report(() => calls.fail(givenBack, reported, how)), 'released');
     }
 
-    let report: string;
+    let result: string;
     try {
-      report = calls.bodyOf({
+      result = calls.bodyOf({
         output: outcome.output,
         ...(patch === undefined ? {} : { state_patch: patch }),
         ...(reported.length === 0 ? {} : { usage: reported }),
@@ -346,7 +403,7 @@ export const serveLease = async (host: LeaseHost, lease: Lease, body: StepBody |
       const message = `the output of step ${lease.step_id} is not JSON: ${messageOf(error)}`;
       return await reportFailure({ error: { class: 'fatal', code: 'invalid_output', message } }, reported, how);
     }
-    const answer = await calls.complete(report, how);
+    const answer = await report(() => calls.complete(result, how));
     if (answer.kind === 'rejected') {
       const message = `the service refused the output of step ${lease.step_id}: ${answer.error.message}`;
       return await reportFailure({ error: { class: 'fatal', code: answer.error.code, message } }, reported, how);
@@ -359,8 +416,9 @@ export const serveLease = async (host: LeaseHost, lease: Lease, body: StepBody |
     logger.error(`${name}: ${messageOf(error)}`);
     return 'lost';
   } finally {
-    heart.stop();
+    stopHeart();
     letGo();
+    declaring.abort();
     clearTimeout(settleTimer);
     host.force.removeEventListener('abort', onForce);
   }

@@ -41,7 +41,7 @@ export const createStandbyHeart = (
     void stopped?.terminate();
   };
   return {
-    hold: leases.hold,
+    hold: (leaseId) => (thread === undefined ? undefined : leases.hold(leaseId)),
     start: (times) => {
       const asked = JSON.stringify(times);
       if (asked === running) return;

@@ -16,6 +16,8 @@ export type StepCall = {
   readonly signal?: AbortSignal | undefined;
   /** It ends its lease, and a step may be claimed with it for the slot. Not so where a report before it was one. */
   readonly freesSlot?: boolean;
+  /** Told when it leaves. What is called on the same lease before that travels with it, in the order of the protocol. */
+  readonly onSent?: (() => void) | undefined;
 };
 
 /** What the answer to a call on a lease may hold. */
@@ -91,14 +93,16 @@ export const createStepCalls = (host: {
   let isScheduled = false;
   let knowsBatch = true;
 
-  const alone = ({ verb, leaseId, body, timeoutMs, signal }: StepCall): Promise<StepAnswer> =>
-    http.call<StepAnswer>({
+  const alone = ({ verb, leaseId, body, timeoutMs, signal, onSent }: StepCall): Promise<StepAnswer> => {
+    onSent?.();
+    return http.call<StepAnswer>({
       method: 'POST',
       path: `/v1/api/steps/${encodeURIComponent(leaseId)}/${verb}`,
       body,
       signal,
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
     });
+  };
 
   /** Takes the next batch out of the queue. */
   const next = (): Item[] => {
@@ -138,8 +142,24 @@ export const createStepCalls = (host: {
     if (answer.leases.length > 0) host.onLeases(answer.leases);
   };
 
+  /** What is called on a lease comes after its declaration here, too. */
+  const eachAlone = (items: readonly Item[]): void => {
+    const declared = new Map<string, Promise<unknown>>();
+    for (const item of items.toSorted((one, other) => verbs.indexOf(one.verb) - verbs.indexOf(other.verb))) {
+      const before = declared.get(item.leaseId);
+      const answer = before === undefined ? alone(item) : before.then(() => alone(item));
+      answer.then(item.settle, item.reject);
+      if (item.verb === 'started')
+        declared.set(
+          item.leaseId,
+          answer.catch(() => {}),
+        );
+    }
+  };
+
   const send = async (items: readonly Item[]): Promise<void> => {
     batches += 1;
+    for (const { onSent } of items) onSent?.();
     try {
       const timeoutMs = Math.min(...items.map((item) => item.timeoutMs ?? DEFAULT_TIMEOUT_MS));
       const answer = await http.call<BatchAnswer>({
@@ -152,7 +172,7 @@ export const createStepCalls = (host: {
     } catch (error) {
       if (error instanceof ServiceError && isOfBatch(error)) {
         if (error.status === 404) knowsBatch = false;
-        for (const item of items) alone(item).then(item.settle, item.reject);
+        eachAlone(items);
       } else for (const item of items) item.reject(error as Error);
     } finally {
       batches -= 1;
