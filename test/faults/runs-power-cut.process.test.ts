@@ -36,7 +36,15 @@ describe('a power cut under durable runs', () => {
       const shim = 'path' in built ? built.path : skip(built.missing);
       const home = `${folder.path}/${liesAboutSyncsOf}`;
       // It ends with the first loss, most often within the first dozen: which moments lose something is a matter of luck.
-      const cuts = runsPowerCut({ images: 96, imagesPerLoad: 6, seed: 3, home, shim, liesAboutSyncsOf, traceMs: 5_000 });
+      const cuts = runsPowerCut({
+        images: 96,
+        imagesPerLoad: 6,
+        seed: 3,
+        home,
+        shim,
+        liesAboutSyncsOf,
+        traceMs: 5_000,
+      });
       await expect(cuts).rejects.toThrow(fault);
     },
   );
