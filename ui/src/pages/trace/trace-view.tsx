@@ -1,4 +1,4 @@
-import { lazy, Suspense, useCallback, useMemo, useRef, useState } from 'react';
+import { lazy, Suspense, useCallback, useMemo, useState } from 'react';
 import { panned, parseZoom, formatZoom, type Zoom, zoomed } from '../../model/ticks.ts';
 import {
   criticalPath,
@@ -11,6 +11,7 @@ import {
   type TraceRows,
   visibleRows,
 } from '../../model/trace.ts';
+import { currencyOf, subtreeCosts } from '../../model/subtree-cost.ts';
 import { findRepeats, kindCounts, LEAST_REPEATS, revealRow, wantedRows } from '../../model/trace-filter.ts';
 import { inWords } from '../../model/status.ts';
 import { type Field, flag, list, number, oneOf, text } from '../../model/url.ts';
@@ -63,7 +64,6 @@ const NOTHING = new Uint8Array(0);
 /** The views of one trace, and the address that says which, where and how. */
 export const TraceView = ({ loaded, rows }: { readonly loaded: TraceDetail; readonly rows: TraceRows }) => {
   const [state, setState] = usePageState(grammar);
-  const findInput = useRef<HTMLInputElement>(null);
   const [notice, setNotice] = useState('');
   const { spans, rowOf } = rows;
 
@@ -105,6 +105,10 @@ export const TraceView = ({ loaded, rows }: { readonly loaded: TraceDetail; read
   const view = state.view ?? viewOf(rows, state.span);
   const counts = useMemo(() => kindCounts(rows), [rows]);
   const isOfRows = view === 'waterfall' || view === 'tree';
+  const costs = useMemo(
+    () => (view === 'tree' ? { sums: subtreeCosts(rows), currency: currencyOf(rows) } : undefined),
+    [view, rows],
+  );
   const hasFind = (state.find ?? '') !== '';
   const scene = useMemo<Scene>(
     () => ({
@@ -117,8 +121,9 @@ export const TraceView = ({ loaded, rows }: { readonly loaded: TraceDetail; read
       critical: hasCritical ? critical : undefined,
       repeats: isGrouped ? repeats.times : undefined,
       look: view === 'tree' ? 'numbers' : 'bars',
+      costs,
     }),
-    [rows, visible, openness, zoom, selected, hasFind, matches, hasCritical, critical, isGrouped, repeats, view],
+    [rows, visible, openness, zoom, selected, hasFind, matches, hasCritical, critical, isGrouped, repeats, view, costs],
   );
 
   const select = useCallback((row: number) => setState({ span: spans[row]?.span_id }), [spans, setState]);
@@ -190,7 +195,6 @@ export const TraceView = ({ loaded, rows }: { readonly loaded: TraceDetail; read
       run: () => setState({ lvl: at + 1, open: undefined, closed: undefined }),
     }));
     return [
-      { keys: '/', what: 'Find in the trace', run: () => findInput.current?.focus() },
       { keys: 'e', what: 'Next error', run: step(isError, 1) },
       { keys: 'E', what: 'Previous error', run: step(isError, -1) },
       { keys: 'n', what: 'Next match', run: step(isMatch, 1) },
@@ -235,7 +239,6 @@ export const TraceView = ({ loaded, rows }: { readonly loaded: TraceDetail; read
         {isOfRows && (
           <>
             <input
-              ref={findInput}
               type="search"
               aria-label="Find in the trace"
               placeholder="Find name, model, error ( / )"

@@ -90,13 +90,13 @@ const Minimap = ({
   );
 };
 
-const Axis = ({ zoom }: { readonly zoom: Zoom }) => {
+const Axis = ({ zoom, look }: Pick<Scene, 'zoom' | 'look'>) => {
   const ticks = ticksOf(zoom.from, zoom.to, MAX_TICKS);
   return (
     <div className={css['axis']} aria-hidden>
       <span>Span</span>
       <span className={css['duration']}>Duration</span>
-      <span className={css['cost']}>Cost</span>
+      <span className={css['cost']}>{look === 'bars' ? 'Cost' : 'Cost in all'}</span>
       <span className={css['tokens']}>Tokens</span>
       <div className={css['ticks']}>
         {ticks.map((at) => (
@@ -206,7 +206,7 @@ export const Waterfall = ({ name, scene, onSelect, onToggle, onToggleAll, onZoom
   return (
     <div className={css['frame']} data-look={scene.look}>
       {scene.look === 'bars' && <Minimap name={name} rows={rows} zoom={scene.zoom} onZoom={onZoom} />}
-      <Axis zoom={scene.zoom} />
+      <Axis zoom={scene.zoom} look={scene.look} />
       <div
         ref={grid}
         role="treegrid"
