@@ -1,8 +1,7 @@
 import { X } from 'lucide-react';
-import { type RefObject, type SubmitEvent, useId, useMemo, useRef, useState } from 'react';
+import { type SubmitEvent, useId, useRef, useState } from 'react';
 import { Button } from './button.tsx';
 import css from './filter-bar.module.css';
-import { type Shortcut, useShortcuts } from './shortcuts.tsx';
 
 export type Filter = { readonly name: string; readonly value: string };
 
@@ -18,20 +17,11 @@ type FilterBarProps = {
   readonly search?: { readonly value: string; readonly onSearch: (text: string) => void; readonly hint: string };
 };
 
-const useFocusOnSlash = (input: RefObject<HTMLInputElement | null>): void => {
-  const shortcuts = useMemo<Shortcut[]>(
-    () => [{ keys: '/', what: 'Search', run: () => input.current?.focus() }],
-    [input],
-  );
-  useShortcuts(shortcuts);
-};
-
 /** Filters of a list by the names of the API: add one, or take one off. */
 export const FilterBar = ({ active, names, choices, onSet, onClear, search }: FilterBarProps) => {
   const [name, setName] = useState(names[0] ?? '');
   const input = useRef<HTMLInputElement>(null);
   const id = useId();
-  useFocusOnSlash(input);
   const words = choices[name];
   const add = (event: SubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
