@@ -11,6 +11,7 @@ import {
 import { formatDuration, plural } from '../../model/units.ts';
 import { placeOf, type TraceRows } from '../../model/trace.ts';
 import { ticksOf, type Zoom, withinTrace } from '../../model/ticks.ts';
+import { onColorChange } from '../canvas-colors.ts';
 import { drawMinimap } from './minimap.ts';
 import { createRowPool, ROW_PX, type Scene } from './row-pool.ts';
 import css from './waterfall.module.css';
@@ -49,15 +50,10 @@ const Minimap = ({
     // Says at once how large the canvas is, after the layout of this frame and before its paint: that is the first time.
     const resized = new ResizeObserver(draw);
     resized.observe(drawn);
-    // A canvas keeps the colours with which it was drawn.
-    const themed = new MutationObserver(draw);
-    themed.observe(document.documentElement, { attributeFilter: ['data-theme'] });
-    const dark = matchMedia('(prefers-color-scheme: dark)');
-    dark.addEventListener('change', draw);
+    const stop = onColorChange(draw);
     return () => {
       resized.disconnect();
-      themed.disconnect();
-      dark.removeEventListener('change', draw);
+      stop();
     };
   }, [rows, zoom]);
 
