@@ -2,8 +2,8 @@ import type { Locator } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { useStage } from './stage.ts';
 
-const stage = useStage({ own: true }, ({ post }) =>
-  post('/v1/api/definitions', {
+const stage = useStage({ own: true }, async ({ post }) => {
+  await post('/v1/api/definitions', {
     definitions: [
       {
         id: 'approval',
@@ -11,8 +11,8 @@ const stage = useStage({ own: true }, ({ post }) =>
         steps: [{ id: 'wait', kind: 'wait_event', event: 'approved', key: '${input.id}' }],
       },
     ],
-  }).then(() => {}),
-);
+  });
+});
 
 const aRun = async (): Promise<string> =>
   String((await stage.post('/v1/api/runs', { definition_id: 'approval', input: { id: 'a' } }))['run_id']);
