@@ -189,11 +189,12 @@ export const DataTable = <Row extends RowData>(props: DataTableProps<Row>) => {
                     />
                   </td>
                 )}
-                {row.getVisibleCells().map((cell) => {
+                {row.getVisibleCells().map((cell, at) => {
                   const column = byId.get(cell.column.id);
                   return (
                     <td
                       key={cell.id}
+                      role={at === 0 ? 'rowheader' : undefined}
                       className={column?.isNumber === true ? css['number'] : undefined}
                       data-pinned={column?.isPinned === true || undefined}
                     >

@@ -38,7 +38,7 @@ const Versions = ({ overview, shown }: { readonly overview: Overview; readonly s
       <tbody>
         {overview.versions.toReversed().map(({ version, created_at, open_runs, workers }) => (
           <tr key={version} aria-current={version === shown ? 'true' : undefined}>
-            <td>
+            <td role="rowheader">
               <PageLink to={`/definitions/${overview.id}`} params={{ v: String(version) }}>
                 {version}
               </PageLink>
