@@ -102,7 +102,7 @@ export const instrumentedTrace = (nowMs: number, project: string | undefined): o
                 }),
               ),
               span('tool', 'agent', [920, 1_920], 'find_recipe', tool, {
-                status: { code: 2, message: 'TimeoutError: the recipe index did not answer' },
+                status: { code: 2, message: 'the recipe index did not answer' },
                 events: failed,
               }),
               span('again', 'agent', [2_000, 2_700], 'find_recipe', {

@@ -2,6 +2,7 @@ import { X } from 'lucide-react';
 import { type SubmitEvent, useId, useRef, useState } from 'react';
 import { Button } from './button.tsx';
 import css from './filter-bar.module.css';
+import { focusGroup } from './focus-group.ts';
 
 export type Filter = { readonly name: string; readonly value: string };
 
@@ -35,7 +36,7 @@ export const FilterBar = ({ active, names, choices, onSet, onClear, search }: Fi
     search?.onSearch(input.current?.value.trim() ?? '');
   };
   return (
-    <div role="group" aria-label="Filters" className={css['bar']}>
+    <div role="group" aria-label="Filters" tabIndex={-1} className={css['bar']}>
       {search !== undefined && (
         <form onSubmit={find} className={css['search']}>
           <input
@@ -57,7 +58,10 @@ export const FilterBar = ({ active, names, choices, onSet, onClear, search }: Fi
           className={css['chip']}
           aria-label={`Remove filter ${filter.name} ${filter.value}`}
           title={`Remove filter ${filter.name}`}
-          onClick={() => onSet(filter.name, undefined)}
+          onClick={(event) => {
+            focusGroup(event);
+            onSet(filter.name, undefined);
+          }}
         >
           <span>
             {filter.name} <b>{filter.value}</b>
@@ -66,7 +70,13 @@ export const FilterBar = ({ active, names, choices, onSet, onClear, search }: Fi
         </Button>
       ))}
       {active.length > 1 && (
-        <Button look="plain" onClick={onClear}>
+        <Button
+          look="plain"
+          onClick={(event) => {
+            focusGroup(event);
+            onClear();
+          }}
+        >
           Clear all
         </Button>
       )}

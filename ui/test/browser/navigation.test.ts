@@ -86,6 +86,41 @@ describe('a page that is gone to', () => {
   });
 });
 
+describe('the focus', () => {
+  const named = (page: Page): Promise<string | null | undefined> =>
+    page.evaluate(() => document.activeElement?.getAttribute('aria-label'));
+
+  it('stays with the filters when one of them is removed', async () => {
+    const page = await stage.open('/traces?status=ok&name=answer_ticket');
+    for (const filter of ['status ok', 'name answer_ticket']) {
+      await page.getByRole('button', { name: `Remove filter ${filter}` }).focus();
+      await page.keyboard.press('Enter');
+      await page.getByRole('button', { name: `Remove filter ${filter}` }).waitFor({ state: 'detached' });
+      expect(await named(page)).toBe('Filters');
+    }
+  });
+
+  it('goes to the row on which the reader stands, which is read out so, and back to it from beside the list', async () => {
+    const page = await stage.open('/traces');
+    const table = page.getByRole('table', { name: 'Traces' });
+    await table.getByRole('link', { name: 'answer_ticket' }).waitFor();
+    await page.keyboard.press('j');
+    const row = table.locator('tr[aria-current]');
+    await row.waitFor();
+    const isOnRow = (): Promise<boolean> => row.evaluate((element) => element === document.activeElement);
+    await expect.poll(isOnRow).toBe(true);
+    const close = page.getByRole('button', { name: 'Close the peek panel' });
+    await close.focus();
+    await page.keyboard.press('Enter');
+    await close.waitFor({ state: 'detached' });
+    expect(await focused(page)).toMatch(/^TR answer_ticket/);
+    await page.keyboard.press('j');
+    await close.waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 1, name: 'answer_ticket' }).waitFor();
+  });
+});
+
 describe('the key /', () => {
   it.each([
     ['/traces', 'searchbox', 'Search'],

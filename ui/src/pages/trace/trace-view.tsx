@@ -17,6 +17,7 @@ import { inWords } from '../../model/status.ts';
 import { type Field, flag, list, number, oneOf, text } from '../../model/url.ts';
 import { plural } from '../../model/units.ts';
 import { Button } from '../../widgets/button.tsx';
+import { focusGroup } from '../../widgets/focus-group.ts';
 import { usePageState } from '../../widgets/page-state.ts';
 import { type Shortcut, useShortcuts } from '../../widgets/shortcuts.tsx';
 import { Skeleton } from '../../widgets/states.tsx';
@@ -229,7 +230,7 @@ export const TraceView = ({ loaded, rows }: { readonly loaded: TraceDetail; read
   if (spans.length === 0) return <p className={css['notice']}>This trace has no spans.</p>;
   return (
     <>
-      <div className={css['bar']} role="group" aria-label="View">
+      <div className={css['bar']} role="group" aria-label="View" tabIndex={-1}>
         {VIEWS.map((name) => (
           <Button key={name} aria-pressed={view === name} onClick={() => setState({ view: name })}>
             {name[0]?.toUpperCase()}
@@ -277,7 +278,10 @@ export const TraceView = ({ loaded, rows }: { readonly loaded: TraceDetail; read
                   <Button
                     key={kind}
                     aria-label={`Remove filter kind ${inWords(kind)}`}
-                    onClick={() => setState({ kinds: kinds.filter((other) => other !== kind) })}
+                    onClick={(event) => {
+                      focusGroup(event);
+                      setState({ kinds: kinds.filter((other) => other !== kind) });
+                    }}
                   >
                     {inWords(kind)} ×
                   </Button>
