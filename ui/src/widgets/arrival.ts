@@ -30,11 +30,20 @@ export const saidPage = {
   read: (): string => said,
 };
 
+/** Whether nothing on the page has the focus: what had it is gone. */
+const isLost = (): boolean => {
+  const { activeElement, body } = document;
+  return activeElement === null || activeElement === body || activeElement.id === PAGE_ID;
+};
+
+/** Puts a focus that is lost on the heading of the page. */
+export const findFocus = (): void => {
+  if (isLost()) document.querySelector<HTMLElement>(`#${PAGE_ID} h1`)?.focus({ preventScroll: true });
+};
+
 /** A heading takes the focus when its page was gone to, unless the reader has meanwhile put it elsewhere. */
 export const useFocusOnArrival = (heading: RefObject<HTMLElement | null>): void => {
   useEffect(() => {
-    const { activeElement, body } = document;
-    if (hasMoved && (activeElement === null || activeElement === body || activeElement.id === PAGE_ID))
-      heading.current?.focus({ preventScroll: true });
+    if (hasMoved && isLost()) heading.current?.focus({ preventScroll: true });
   }, [heading]);
 };

@@ -100,6 +100,41 @@ describe('the focus', () => {
     }
   });
 
+  it('goes to the rows of the waterfall with who was led there', async () => {
+    const page = await stage.open(`/traces/${id}?view=transcript`);
+    await page.getByRole('button', { name: 'Show in the waterfall' }).first().focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('treegrid', { name: 'Spans' }).waitFor();
+    await expect.poll(() => named(page)).toBe('Spans');
+    // Who only changes the view stays with its button.
+    for (const view of ['Logs', 'Waterfall']) {
+      await page.getByRole('button', { name: view, exact: true }).focus();
+      await page.keyboard.press('Enter');
+    }
+    await page.getByRole('treegrid', { name: 'Spans' }).waitFor();
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Waterfall');
+  });
+
+  it('goes to the heading where a dialog has deleted what opened it', async () => {
+    await stage.post('/v1/api/views', { view_id: 'gone', name: 'gone', path: '/traces' });
+    const page = await stage.open('/boards');
+    const opener = page.getByRole('button', { name: 'Delete gone' });
+    await opener.focus();
+    await page.keyboard.press('Enter');
+    const dialog = page.getByRole('dialog', { name: 'Delete gone' });
+    await dialog.getByRole('button', { name: 'Delete', exact: true }).press('Enter');
+    await opener.waitFor({ state: 'detached' });
+    await expect.poll(() => focused(page)).toBe('H1 Boards');
+  });
+
+  it('stays with the button that copies the link, which says so', async () => {
+    const page = await stage.open('/traces', { permissions: ['clipboard-write', 'clipboard-read'] });
+    await page.getByRole('button', { name: 'Copy link' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('banner').getByText('Copied').waitFor();
+    expect(await named(page)).toBe('Copy link');
+  });
+
   it('goes to the row on which the reader stands, which is read out so, and back to it from beside the list', async () => {
     const page = await stage.open('/traces');
     const table = page.getByRole('table', { name: 'Traces' });

@@ -1,4 +1,4 @@
-import { lazy, Suspense, useCallback, useMemo, useState } from 'react';
+import { lazy, Suspense, useCallback, useMemo, useRef, useState } from 'react';
 import { panned, parseZoom, formatZoom, type Zoom, zoomed } from '../../model/ticks.ts';
 import {
   criticalPath,
@@ -128,8 +128,15 @@ export const TraceView = ({ loaded, rows }: { readonly loaded: TraceDetail; read
   );
 
   const select = useCallback((row: number) => setState({ span: spans[row]?.span_id }), [spans, setState]);
+  // Who was led to the rows goes on there: what led them is gone with the other view.
+  const goesToGrid = useRef(false);
+  const onGrid = useCallback((grid: HTMLElement): void => {
+    if (goesToGrid.current) grid.focus();
+    goesToGrid.current = false;
+  }, []);
   const showInWaterfall = useCallback(
     (row: number) => {
+      goesToGrid.current = !isOfRows;
       const isLeftOut = wanted !== undefined && !wanted(row);
       const isElsewhere = root !== undefined && (row < root || row >= root + (rows.size[root] ?? 1));
       setState(
@@ -142,7 +149,7 @@ export const TraceView = ({ loaded, rows }: { readonly loaded: TraceDetail; read
         'push',
       );
     },
-    [rows, spans, wanted, root, setState],
+    [rows, spans, wanted, root, isOfRows, setState],
   );
   const setZoom = useCallback(
     (next: Zoom | undefined) =>
@@ -365,6 +372,7 @@ export const TraceView = ({ loaded, rows }: { readonly loaded: TraceDetail; read
             <Waterfall
               name={loaded.trace.name}
               scene={scene}
+              onShown={onGrid}
               onSelect={select}
               onToggle={(row, isOpen) => toggleRows([row], isOpen)}
               onToggleAll={toggleAll}

@@ -19,6 +19,8 @@ import css from './waterfall.module.css';
 export type WaterfallProps = {
   readonly name: string;
   readonly scene: Scene;
+  /** Called with what takes the focus, when it is there. */
+  readonly onShown?: (grid: HTMLElement) => void;
   readonly onSelect: (row: number) => void;
   readonly onToggle: (row: number, open: boolean) => void;
   /** Opens or closes a row and all below it. */
@@ -109,12 +111,16 @@ const Axis = ({ zoom, look }: Pick<Scene, 'zoom' | 'look'>) => {
  * The rows of a trace with their bars. Focus stays on the grid, which names the row it is on: rows come and go. React draws
  * the frame; the rows are drawn by `row-pool.ts`.
  */
-export const Waterfall = ({ name, scene, onSelect, onToggle, onToggleAll, onZoom }: WaterfallProps) => {
+export const Waterfall = ({ name, scene, onShown, onSelect, onToggle, onToggleAll, onZoom }: WaterfallProps) => {
   const grid = useRef<HTMLDivElement>(null);
   const body = useRef<HTMLDivElement>(null);
   const pool = useRef<ReturnType<typeof createRowPool>>(undefined);
   const prefix = `${useId()}-`;
   const { rows, visible, selected } = scene;
+
+  useEffect(() => {
+    if (grid.current !== null) onShown?.(grid.current);
+  }, [onShown]);
 
   useLayoutEffect(() => {
     const scroller = grid.current;
