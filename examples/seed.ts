@@ -1,14 +1,16 @@
 /**
  * Fills a running service with sample data, so that every page of the interface has something to show: traces of three
- * agents over a day, sessions and users, failures, a span that still runs, scores, feedback, a dataset with two experiments
- * to compare, and runs that succeeded, failed, wait for a person or for a key, and a schedule. Monitors and SLOs stand in the
- * config of a service: `svc serve --config-file examples/seed.config.json` has some that fit.
+ * agents over a day, sessions and users, failures, a span that still runs, scores, feedback, a trace as an instrumentation of
+ * OpenTelemetry sends it, a signal that is refused, a dataset with two experiments to compare, runs that succeeded, failed, have
+ * children, wait for a person or for a key, and a schedule. Monitors and SLOs stand in the config of a service: `svc serve --config-file examples/seed.config.json` has some that fit.
  *
  *     npx node examples/seed.ts [--traces 60]      SVC_ENDPOINT, SVC_API_KEY, SVC_PROJECT as for any client
  */
 import { randomBytes } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { createClient, createWorker, defineWorkflow, type } from '../sdk/typescript/src/index.ts';
+import { invoices, reminders, statements } from './seed-definitions.ts';
+import { instrumentedTrace } from './seed-otlp.ts';
 
 const usage = (problem: string): never => {
   console.error(`${problem}\nusage: npx node examples/seed.ts [--traces 60]; SVC_ENDPOINT says where the service is`);
@@ -352,6 +354,12 @@ const post = async (path: string, body: object): Promise<void> => {
   if (!response.ok || (answer.rejected ?? 0) > 0) throw new Error(`${path}: ${JSON.stringify(answer)}`);
 };
 
+/** A sender that makes ids of its own kind: the door refuses its span and says so, on the page of refusals. */
+const seedRefusal = async (): Promise<void> => {
+  const span = { trace_id: 'ticket-4471', span_id: '1', name: 'answer_ticket', start_time: instant(Date.now()) };
+  await post('/v1/ingest', { spans: [span] }).catch(() => undefined);
+};
+
 /** The id of the dataset of an earlier seed, which is filled again; a project has one of a name. */
 const datasetNamed = async (name: string): Promise<string | undefined> => {
   const address = new URL('/v1/api/datasets?limit=1000', endpoint);
@@ -438,17 +446,16 @@ const seedExperiments = async (): Promise<void> => {
   }
 };
 
-/** Exports of invoices: one at a time for each customer, so that the others wait in its line. */
-const invoices = {
-  id: 'seed-export',
-  version: 1,
-  concurrency: { key: '${input.customer}', limit: 1 },
-  steps: [{ id: 'released', kind: 'wait_event' as const, event: 'released', key: '${input.month}' }],
-};
-
 const seedKeysAndSchedule = async (): Promise<void> => {
   const own = project === undefined ? {} : { correlation: { project } };
-  await post('/v1/api/definitions', { definitions: [invoices] });
+  await post('/v1/api/definitions', { definitions: [invoices, reminders, ...statements] });
+  for (let time = 0; time < 3; time += 1)
+    await post('/v1/api/runs', { definition_id: reminders.id, input: { customer: 'initech' }, ...own });
+  await post('/v1/api/runs', {
+    definition_id: 'seed-statement',
+    input: { customer: 'acme', pages: [1, 2, 3] },
+    ...own,
+  });
   for (const month of ['2026-09', '2026-10', '2026-11'])
     await post('/v1/api/runs', { definition_id: invoices.id, input: { customer: 'acme', month }, ...own });
   const id = `nightly-${hex(2)}`;
@@ -571,8 +578,10 @@ const orSay = async (what: string, seed: () => Promise<void>): Promise<void> =>
   seed().catch((error: unknown) =>
     console.log(`no ${what}: ${error instanceof Error ? error.message : String(error)}`),
   );
+await orSay('instrumented trace', () => post('/v1/traces', instrumentedTrace(nowMs, project)));
+await seedRefusal();
 await orSay('experiments', seedExperiments);
 await orSay('board', seedBoard);
 await orSay('runs', seedRuns);
-await orSay('keys and schedule', seedKeysAndSchedule);
+await orSay('keys, children and schedule', seedKeysAndSchedule);
 console.log(`look at ${endpoint}`);

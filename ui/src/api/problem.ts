@@ -24,9 +24,15 @@ const retryAfter = (response: Response): number | undefined => {
   return Number.isFinite(seconds) ? seconds * 1000 : undefined;
 };
 
-/** @param body what the service sent, parsed; some proxies send no JSON */
+/** A body that does not decode is answered as a line of text, which quotes the field; the page of a proxy is no such line. */
+const lineOf = (response: Response, body: unknown): Record<string, unknown> => {
+  if (typeof body !== 'string' || !(response.headers.get('content-type') ?? '').startsWith('text/plain')) return {};
+  return { message: body, field: /`([^`]+)`/.exec(body)?.[1] };
+};
+
+/** @param body what the service sent, parsed where it was JSON */
 export const problemOf = (response: Response, body: unknown): Problem => {
-  const given = isRecord(body) ? body : {};
+  const given = isRecord(body) ? body : lineOf(response, body);
   return new Problem(
     response.status,
     textOf(given['code']) ?? `http_${response.status}`,

@@ -20,4 +20,15 @@ export type Page = {
     /** The key after `g` that opens it. */
     readonly key?: string;
   };
+  /** The page of the rail to which one belongs that lies neither in the rail nor below a page of it. */
+  readonly under?: string;
+};
+
+/** @returns the path of the rail's entry for an address; nothing where no page stands there */
+export const railPathOf = (pages: readonly Page[], pathname: string): string | undefined => {
+  const under = pages.find(({ path }) => path === pathname)?.under;
+  return pages.find(
+    ({ path, rail }) =>
+      rail !== undefined && (path === pathname || path === under || (path !== '/' && pathname.startsWith(`${path}/`))),
+  )?.path;
 };

@@ -79,7 +79,7 @@ export const pages: readonly Page[] = [
   },
   { path: '/experiments/compare', load: () => import('./experiments/compare-page.tsx') },
   { path: '/experiments/$experimentId', load: () => import('./experiments/experiment-page.tsx') },
-  { path: '/scorers', load: () => import('./judgements/scorers-page.tsx') },
+  { path: '/scorers', load: () => import('./judgements/scorers-page.tsx'), under: '/scores' },
   {
     path: '/monitors',
     load: () => import('./watch/monitors-page.tsx'),

@@ -1,5 +1,5 @@
 import { Check, Copy } from 'lucide-react';
-import { type ComponentProps, useEffect, useState } from 'react';
+import { type ComponentProps, useCallback, useEffect, useState } from 'react';
 import css from './button.module.css';
 
 type ButtonProps = ComponentProps<'button'> & { readonly look?: 'normal' | 'primary' | 'danger' | 'plain' };
@@ -14,6 +14,35 @@ export const Button = ({ look = 'normal', className, ...rest }: ButtonProps) => 
 
 const SAID_FOR_MS = 1500;
 
+type Said = '' | 'Copied' | 'Not allowed';
+
+/** Copies texts, and says for a moment whether the browser allowed it. */
+export const useCopy = (): { readonly said: Said; readonly copy: (text: string) => void } => {
+  const [said, setSaid] = useState<Said>('');
+  useEffect(() => {
+    if (said === '') return undefined;
+    const timer = setTimeout(() => setSaid(''), SAID_FOR_MS);
+    return () => clearTimeout(timer);
+  }, [said]);
+  const copy = useCallback((text: string): void => {
+    const copied = navigator.clipboard?.writeText(text);
+    if (copied === undefined) setSaid('Not allowed');
+    else
+      copied.then(
+        () => setSaid('Copied'),
+        () => setSaid('Not allowed'),
+      );
+  }, []);
+  return { said, copy };
+};
+
+/** What came of copying: said, and seen where it did not succeed. */
+export const CopySaid = ({ said }: { readonly said: Said }) => (
+  <span role="status" className={said === 'Not allowed' ? undefined : 'visually-hidden'}>
+    {said}
+  </span>
+);
+
 /** Copies a text. Where the browser does not allow it, it says so. */
 export const CopyButton = ({
   text,
@@ -24,33 +53,17 @@ export const CopyButton = ({
   readonly label: string;
   readonly children?: string;
 }) => {
-  const [said, setSaid] = useState<'' | 'Copied' | 'Not allowed'>('');
-  useEffect(() => {
-    if (said === '') return undefined;
-    const timer = setTimeout(() => setSaid(''), SAID_FOR_MS);
-    return () => clearTimeout(timer);
-  }, [said]);
-  const copy = (): void => {
-    const copied = navigator.clipboard?.writeText(typeof text === 'string' ? text : text());
-    if (copied === undefined) setSaid('Not allowed');
-    else
-      copied.then(
-        () => setSaid('Copied'),
-        () => setSaid('Not allowed'),
-      );
-  };
+  const { said, copy } = useCopy();
   return (
     <Button
       look="plain"
-      onClick={copy}
+      onClick={() => copy(typeof text === 'string' ? text : text())}
       aria-label={children === undefined ? label : `${label} ${children}`}
       title={label}
     >
       {said === 'Copied' ? <Check size={14} aria-hidden /> : <Copy size={14} aria-hidden />}
       {children}
-      <span role="status" className={said === 'Not allowed' ? undefined : 'visually-hidden'}>
-        {said}
-      </span>
+      <CopySaid said={said} />
     </Button>
   );
 };

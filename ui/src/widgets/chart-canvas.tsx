@@ -3,21 +3,10 @@ import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { stack, tickTexts, timeRange } from '../model/series.ts';
 import type { Zone } from '../model/units.ts';
+import { type CanvasColors, canvasColors, onColorChange } from './canvas-colors.ts';
 import { type ChartProps, colorOfSeries } from './chart-parts.ts';
 import css from './chart.module.css';
 import { usePrefs } from './prefs.tsx';
-
-/** A canvas knows no variables of CSS. */
-const resolverOf = (host: HTMLElement): ((color: string) => string) => {
-  const probe = document.createElement('span');
-  return (color) => {
-    host.append(probe);
-    probe.style.color = color;
-    const found = getComputedStyle(probe).color;
-    probe.remove();
-    return found;
-  };
-};
 
 const AXIS_PX = 72;
 /** A time with its seconds, and a gap to the next one. */
@@ -26,7 +15,7 @@ const HEIGHT_PX = 220;
 const FONT = 'system-ui, sans-serif';
 const LOGARITHMIC = 3;
 
-const drawLines = (plot: uPlot, lines: ChartProps['lines'], color: (name: string) => string): void => {
+const drawLines = (plot: uPlot, lines: ChartProps['lines'], color: CanvasColors['of']): void => {
   const { ctx, bbox } = plot;
   const ratio = devicePixelRatio;
   ctx.save();
@@ -37,7 +26,7 @@ const drawLines = (plot: uPlot, lines: ChartProps['lines'], color: (name: string
   for (const line of lines ?? []) {
     const y = Math.round(plot.valToPos(line.value, 'y', true));
     ctx.strokeStyle = color(line.color);
-    ctx.fillStyle = color(line.color);
+    ctx.fillStyle = color(line.color, true);
     ctx.setLineDash([6 * ratio, 4 * ratio]);
     ctx.beginPath();
     ctx.moveTo(bbox.left, y);
@@ -48,11 +37,11 @@ const drawLines = (plot: uPlot, lines: ChartProps['lines'], color: (name: string
   ctx.restore();
 };
 
-const optionsOf = (props: ChartProps, width: number, color: (name: string) => string, zone: Zone): uPlot.Options => {
+const optionsOf = (props: ChartProps, width: number, color: CanvasColors['of'], zone: Zone): uPlot.Options => {
   const { aligned, look, format, lines = [], isLog = false } = props;
   const { times, series } = aligned;
   const grid = { stroke: color('var(--rule)'), width: 1 };
-  const axis = { stroke: color('var(--ink-2)'), font: `12px ${FONT}`, grid, ticks: grid };
+  const axis = { stroke: color('var(--ink-2)', true), font: `12px ${FONT}`, grid, ticks: grid };
   // Not what the library would take: of a single point it shows three years.
   const [from, to] = timeRange(times, look === 'bars');
   const highest = Math.max(0, ...lines.map(({ value }) => value));
@@ -137,25 +126,23 @@ export default function ChartCanvas({ aligned, look, format, lines, isLog, onHov
       onHover: (index) => hover(index),
       onPick: (index) => pick(index),
     };
-    const color = resolverOf(element);
     let plot: uPlot | undefined;
+    let colors: CanvasColors | undefined;
     const draw = (): void => {
       plot?.destroy();
-      plot = new uPlot(optionsOf(props, element.clientWidth, color, zone), dataOf(props), element);
+      colors?.done();
+      colors = canvasColors(element);
+      plot = new uPlot(optionsOf(props, element.clientWidth, colors.of, zone), dataOf(props), element);
     };
     draw();
     const resized = new ResizeObserver(() => plot?.setSize({ width: element.clientWidth, height: HEIGHT_PX }));
     resized.observe(element);
-    // The colours on a canvas are those of the theme in which it was drawn.
-    const themed = new MutationObserver(draw);
-    themed.observe(document.documentElement, { attributeFilter: ['data-theme'] });
-    const dark = matchMedia('(prefers-color-scheme: dark)');
-    dark.addEventListener('change', draw);
+    const stop = onColorChange(draw);
     return () => {
       resized.disconnect();
-      themed.disconnect();
-      dark.removeEventListener('change', draw);
+      stop();
       plot?.destroy();
+      colors?.done();
     };
   }, [aligned, look, lines, isLog, zone]);
   return <div ref={host} className={css['canvas']} aria-hidden />;

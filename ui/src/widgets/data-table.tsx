@@ -110,6 +110,13 @@ export const DataTable = <Row extends RowData>(props: DataTableProps<Row>) => {
   useEffect(() => {
     if (selectedIndex >= 0) virtual.scrollToIndex(selectedIndex);
   }, [virtual, selectedIndex]);
+  // Another row has the focus, so that it is read out; the one of the address, when the page opens, has not.
+  const selectedBefore = useRef(selected);
+  useEffect(() => {
+    if (selected !== selectedBefore.current)
+      scroller.current?.querySelector<HTMLElement>('tr[aria-current]')?.focus({ preventScroll: true });
+    selectedBefore.current = selected;
+  }, [selected]);
 
   const visible = table.getVisibleLeafColumns();
   const columnCount = visible.length + (selection === undefined ? 0 : 1);
@@ -174,6 +181,7 @@ export const DataTable = <Row extends RowData>(props: DataTableProps<Row>) => {
                 key={row.id}
                 aria-rowindex={index + 2}
                 aria-current={row.id === selected ? 'true' : undefined}
+                tabIndex={onSelect === undefined ? undefined : -1}
                 style={{ height: rowPx }}
                 className={onSelect === undefined && onOpen === undefined ? undefined : css['clickable']}
                 onClick={open}
@@ -189,11 +197,12 @@ export const DataTable = <Row extends RowData>(props: DataTableProps<Row>) => {
                     />
                   </td>
                 )}
-                {row.getVisibleCells().map((cell) => {
+                {row.getVisibleCells().map((cell, at) => {
                   const column = byId.get(cell.column.id);
                   return (
                     <td
                       key={cell.id}
+                      role={at === 0 ? 'rowheader' : undefined}
                       className={column?.isNumber === true ? css['number'] : undefined}
                       data-pinned={column?.isPinned === true || undefined}
                     >

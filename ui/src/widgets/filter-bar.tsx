@@ -1,8 +1,8 @@
 import { X } from 'lucide-react';
-import { type RefObject, type SubmitEvent, useId, useMemo, useRef, useState } from 'react';
+import { type SubmitEvent, useId, useRef, useState } from 'react';
 import { Button } from './button.tsx';
 import css from './filter-bar.module.css';
-import { type Shortcut, useShortcuts } from './shortcuts.tsx';
+import { focusGroup } from './focus-group.ts';
 
 export type Filter = { readonly name: string; readonly value: string };
 
@@ -18,20 +18,11 @@ type FilterBarProps = {
   readonly search?: { readonly value: string; readonly onSearch: (text: string) => void; readonly hint: string };
 };
 
-const useFocusOnSlash = (input: RefObject<HTMLInputElement | null>): void => {
-  const shortcuts = useMemo<Shortcut[]>(
-    () => [{ keys: '/', what: 'Search', run: () => input.current?.focus() }],
-    [input],
-  );
-  useShortcuts(shortcuts);
-};
-
 /** Filters of a list by the names of the API: add one, or take one off. */
 export const FilterBar = ({ active, names, choices, onSet, onClear, search }: FilterBarProps) => {
   const [name, setName] = useState(names[0] ?? '');
   const input = useRef<HTMLInputElement>(null);
   const id = useId();
-  useFocusOnSlash(input);
   const words = choices[name];
   const add = (event: SubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
@@ -45,7 +36,7 @@ export const FilterBar = ({ active, names, choices, onSet, onClear, search }: Fi
     search?.onSearch(input.current?.value.trim() ?? '');
   };
   return (
-    <div role="group" aria-label="Filters" className={css['bar']}>
+    <div role="group" aria-label="Filters" tabIndex={-1} className={css['bar']}>
       {search !== undefined && (
         <form onSubmit={find} className={css['search']}>
           <input
@@ -67,7 +58,10 @@ export const FilterBar = ({ active, names, choices, onSet, onClear, search }: Fi
           className={css['chip']}
           aria-label={`Remove filter ${filter.name} ${filter.value}`}
           title={`Remove filter ${filter.name}`}
-          onClick={() => onSet(filter.name, undefined)}
+          onClick={(event) => {
+            focusGroup(event);
+            onSet(filter.name, undefined);
+          }}
         >
           <span>
             {filter.name} <b>{filter.value}</b>
@@ -76,7 +70,13 @@ export const FilterBar = ({ active, names, choices, onSet, onClear, search }: Fi
         </Button>
       ))}
       {active.length > 1 && (
-        <Button look="plain" onClick={onClear}>
+        <Button
+          look="plain"
+          onClick={(event) => {
+            focusGroup(event);
+            onClear();
+          }}
+        >
           Clear all
         </Button>
       )}

@@ -2,6 +2,7 @@ import { X } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { Button } from './button.tsx';
 import css from './filters.module.css';
+import { focusGroup } from './focus-group.ts';
 
 export { css as filtersCss };
 
@@ -9,10 +10,17 @@ type Active = { readonly name: string; readonly value: string; readonly onRemove
 
 /** The filters of a list: how they are set, and each one that is, as a button that removes it. */
 export const Filters = ({ children, active }: { readonly children: ReactNode; readonly active: readonly Active[] }) => (
-  <div role="group" aria-label="Filters" className={css['filters']}>
+  <div role="group" aria-label="Filters" tabIndex={-1} className={css['filters']}>
     {children}
     {active.map(({ name, value, onRemove }) => (
-      <Button key={name} aria-label={`Remove filter ${name} ${value}`} onClick={onRemove}>
+      <Button
+        key={name}
+        aria-label={`Remove filter ${name} ${value}`}
+        onClick={(event) => {
+          focusGroup(event);
+          onRemove();
+        }}
+      >
         {name} {value} <X size={12} aria-hidden />
       </Button>
     ))}

@@ -1,4 +1,5 @@
-import type { ReactNode } from 'react';
+import { type ReactNode, useRef } from 'react';
+import { useFocusOnArrival } from './arrival.ts';
 import css from './page-head.module.css';
 import { useTitle } from './title.ts';
 
@@ -15,10 +16,14 @@ type PageHeadProps = {
 
 /** The heading of a page, and the title of its tab. */
 export const PageHead = ({ title, of, children, actions }: PageHeadProps) => {
+  const heading = useRef<HTMLHeadingElement>(null);
   useTitle(title, of);
+  useFocusOnArrival(heading);
   return (
     <div className={css['head']}>
-      <h1 className={css['title']}>{title}</h1>
+      <h1 ref={heading} tabIndex={-1} className={css['title']}>
+        {title}
+      </h1>
       {children}
       {actions !== undefined && <div className={css['actions']}>{actions}</div>}
     </div>

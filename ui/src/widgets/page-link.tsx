@@ -1,4 +1,4 @@
-import { Link } from '@tanstack/react-router';
+import { useLinkProps } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { keepShared, type Params } from '../model/url.ts';
 
@@ -10,18 +10,21 @@ type PageLinkProps = {
   readonly children: ReactNode;
   readonly className?: string | undefined;
   readonly label?: string;
+  /** In a navigation: it is the entry of the page that is shown. */
+  readonly isCurrent?: boolean;
 };
 
 /** A link to a page. Project, time and environment go along. */
-export const PageLink = ({ to, params = {}, children, className, label }: PageLinkProps) => (
-  <Link
-    to={to}
-    search={(before: Params) => ({ ...keepShared(before), ...params })}
-    className={className}
-    aria-label={label}
-    activeOptions={{ includeSearch: false, exact: to === '/' }}
-    activeProps={{ 'aria-current': 'page' }}
-  >
-    {children}
-  </Link>
-);
+export const PageLink = ({ to, params = {}, children, className, label, isCurrent = false }: PageLinkProps) => {
+  // The router calls each link to the page or above it the current page, also one to a list that is filtered otherwise.
+  const { 'aria-current': _, ...props } = useLinkProps({
+    to,
+    search: (before: Params) => ({ ...keepShared(before), ...params }),
+    activeProps: {},
+  });
+  return (
+    <a {...props} className={className} aria-label={label} aria-current={isCurrent ? 'page' : undefined}>
+      {children}
+    </a>
+  );
+};

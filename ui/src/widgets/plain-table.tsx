@@ -27,8 +27,12 @@ export const PlainTable = <Row,>({
       <tbody>
         {rows.map((row) => (
           <tr key={idOf(row)}>
-            {columns.map(({ id, cell, isNumber }) => (
-              <td key={id} className={isNumber === true ? css['number'] : undefined}>
+            {columns.map(({ id, cell, isNumber }, at) => (
+              <td
+                key={id}
+                role={at === 0 ? 'rowheader' : undefined}
+                className={isNumber === true ? css['number'] : undefined}
+              >
                 {cell(row)}
               </td>
             ))}

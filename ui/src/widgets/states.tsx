@@ -1,22 +1,38 @@
-import { type ReactNode, useEffect, useState } from 'react';
+import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { isTransient, Problem } from '../api/problem.ts';
 import { Button } from './button.tsx';
+import { useFieldMark } from './field-mark.ts';
 import { useKeyDialog } from './key-dialog.tsx';
 import { PageHead } from './page-head.tsx';
 import css from './states.module.css';
 
-/** What the service refused, in its own words. */
+/** What the service refused, in its own words. In a form, the field that it names is marked. */
 export const ProblemNotice = ({ error, onRetry }: { readonly error: unknown; readonly onRetry?: () => void }) => {
   const keyDialog = useKeyDialog();
   const problem = error instanceof Problem ? error : new Problem(0, 'interface', String(error));
   const needsKey = problem.status === 401 || problem.status === 403;
+  const id = useId();
+  const notice = useRef<HTMLDivElement>(null);
+  useFieldMark(notice, problem.field);
   return (
-    <div role="alert" className={css['problem']}>
+    <div ref={notice} id={id} role="alert" className={css['problem']}>
       <code className={css['code']}>{problem.code}</code>
       <span>{problem.message}</span>
       {needsKey && <Button onClick={keyDialog.open}>Enter a key</Button>}
       {onRetry !== undefined && isTransient(problem) && <Button onClick={onRetry}>Try again</Button>}
     </div>
+  );
+};
+
+/** What the interface itself finds wrong with a field of a form. */
+export const FieldFault = ({ field, children }: { readonly field: string; readonly children: ReactNode }) => {
+  const id = useId();
+  const notice = useRef<HTMLParagraphElement>(null);
+  useFieldMark(notice, field);
+  return (
+    <p ref={notice} id={id} role="alert" className={css['fault']}>
+      {children}
+    </p>
   );
 };
 

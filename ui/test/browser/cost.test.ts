@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { aRun, useStage } from './stage.ts';
+import { aRun, aSpan, hex, useStage } from './stage.ts';
 
 const project = 'costs';
 const usage = { input_tokens: 1200, output_tokens: 300 };
@@ -22,7 +22,7 @@ const rowOf = async (path: string, name: string): Promise<string[]> => {
   const page = await stage.open(path);
   const row = page.getByRole('table', { name: 'Cost by group' }).getByRole('row', { name });
   await row.waitFor();
-  return row.getByRole('cell').allTextContents();
+  return row.locator('td').allTextContents();
 };
 
 it('what was not priced is a dash, never a zero, and the total is that of the API', async () => {
@@ -53,4 +53,32 @@ it('the column of counts says what it counts', async () => {
   await page.getByRole('link', { name: 'ada' }).click();
   await page.getByRole('table', { name: 'Traces' }).waitFor();
   expect(new URL(page.url()).searchParams.get('user_id')).toBe('ada');
+});
+
+it('the tree of a trace adds up what each span cost with all below it, as the API does for the trace', async () => {
+  const [trace_id, root, agent] = [hex(16), hex(8), hex(8)];
+  const call = { trace_id, kind: 'model_generation', model: 'gpt-4o-mini', usage, correlation: { project } } as const;
+  await stage.ingest({
+    spans: [
+      aSpan({ trace_id, span_id: root, name: 'ticket', kind: 'agent_run', to: 900, correlation: { project } }),
+      aSpan({ ...call, parent_span_id: root, name: 'first' }),
+      aSpan({ ...call, parent_span_id: root, name: 'house', model: 'house-llm', from: 20 }),
+      aSpan({ trace_id, span_id: agent, parent_span_id: root, name: 'helper', from: 40, correlation: { project } }),
+      aSpan({ ...call, parent_span_id: agent, name: 'second', from: 50 }),
+      aSpan({ trace_id, parent_span_id: root, name: 'tool', from: 90, kind: 'tool_call', correlation: { project } }),
+    ],
+  });
+  const page = await stage.open(`/traces/${trace_id}?project=${project}&view=tree`);
+  const costs = (): Promise<string[]> =>
+    page
+      .getByRole('treegrid', { name: 'Spans' })
+      .getByRole('row')
+      .evaluateAll((rows) => rows.map((row) => [...row.children].map((cell) => cell.textContent)))
+      .then((rows) => rows.map(([name, , cost]) => `${name?.replace(/^[▾▸]/, '')} ${cost}`));
+  const sums = ['ticket $0.00072', 'first $0.00036', 'house —', 'helper $0.00036', 'second $0.00036', 'tool —'];
+  await expect.poll(costs).toEqual(sums);
+  await page.getByRole('gridcell', { name: '$0.00072 with all below' }).waitFor();
+  await page.getByRole('button', { name: 'Waterfall' }).click();
+  const own = ['ticket ', 'first $0.00036', 'house —', 'helper ', 'second $0.00036', 'tool '];
+  await expect.poll(costs).toEqual(own);
 });

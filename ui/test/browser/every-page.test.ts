@@ -32,6 +32,10 @@ const goodTrace = (): Promise<string> =>
 const trace = async (): Promise<string> => `/traces/${await failedTrace()}`;
 const runIn = async (status: string): Promise<string> =>
   `/runs/${await firstOf(`/v1/api/runs?status=${status}&definition_id=seed-refund&limit=1`, 'runs', 'run_id')}`;
+/** Of an instrumentation of OpenTelemetry: its fields are read from attributes. */
+const instrumented = (): Promise<string> => firstOf('/v1/api/traces?name=LangGraph&limit=1', 'traces', 'trace_id');
+const parentRun = async (): Promise<string> =>
+  `/runs/${await firstOf('/v1/api/runs?definition_id=seed-statement&limit=1', 'runs', 'run_id')}`;
 const dataset = (): Promise<string> => firstOf('/v1/api/datasets', 'datasets', 'dataset_id');
 
 /** A board of a list and a cost, made once more under the same ids. */
@@ -49,6 +53,7 @@ const addresses: Readonly<Record<string, readonly (string | (() => Promise<strin
   '/traces/$traceId': [
     trace,
     ...['tree', 'transcript', 'graph', 'context', 'logs'].map((view) => async () => `${await trace()}?view=${view}`),
+    async () => `/traces/${await instrumented()}?view=waterfall&tab=mapping`,
     '/traces/00000000000000000000000000000001',
   ],
   '/traces/compare': [
@@ -90,6 +95,7 @@ const addresses: Readonly<Record<string, readonly (string | (() => Promise<strin
     ...['journal', 'state', 'waits', 'io'].map((tab) => async () => `${await runIn('waiting')}?tab=${tab}`),
     async () => `${await runIn('succeeded')}?seq=3&vs=1`,
     async () => `${await runIn('failed')}?tab=messages`,
+    async () => `${await parentRun()}?tab=children`,
     '/runs/01a20000-0000-7000-8000-000000000000',
   ],
   '/runs/compare': [
@@ -122,7 +128,8 @@ const addresses: Readonly<Record<string, readonly (string | (() => Promise<strin
 const tooWide = async (page: Page, width: number): Promise<string[]> => {
   await page.setViewportSize({ width, height: 640 });
   return page.evaluate((most) => {
-    const found = document.documentElement.scrollWidth;
+    // The page has a box of its own, which would scroll before the document does.
+    const found = Math.max(document.documentElement.scrollWidth, document.querySelector('main')?.scrollWidth ?? 0);
     return found > most ? [`${found} pixels wide at ${most}`] : [];
   }, width);
 };
@@ -164,6 +171,20 @@ const moving = (page: Page): Promise<string[]> =>
       .map(({ effect }) => `moves: ${(effect as KeyframeEffect).target?.outerHTML.slice(0, 120)}`),
   );
 
+/** Who goes down a column of a table hears the head of the column, and the head of each row. */
+const headless = (page: Page): Promise<string[]> =>
+  page.evaluate(() =>
+    [...document.querySelectorAll('main table')]
+      .filter(
+        (table) =>
+          table.querySelector('thead th[scope="col"]') === null ||
+          [...table.querySelectorAll('tbody tr:not([aria-hidden])')].some(
+            (row) => row.querySelector('[scope="row"], [role="rowheader"]') === null,
+          ),
+      )
+      .map((table) => `no heads: ${table.getAttribute('aria-label')}`),
+  );
+
 /** Two frames: the colours of another theme reach what is on the page with the next one. */
 const painted = (page: Page): Promise<void> =>
   page.evaluate(
@@ -179,7 +200,7 @@ const TAB_STOPS = 30;
 /** All that is looked at on a page, or on a dialog of it. Only contrast depends on the theme. */
 const faultsOf = async (page: Page): Promise<string[]> => {
   const named = (what: string, faults: readonly string[]): string[] => faults.map((fault) => `${what}: ${fault}`);
-  const faults = named('light', await seriousFindings(page));
+  const faults = [...named('light', await seriousFindings(page)), ...(await headless(page))];
   await page.emulateMedia({ colorScheme: 'dark' });
   await painted(page);
   faults.push(...named('dark', await seriousFindings(page, CONTRAST)));
@@ -215,6 +236,31 @@ describe('every page', () => {
       expect([...unseen, ...(await faultsOf(page))]).toEqual([]);
     },
   );
+});
+
+describe('the seed', () => {
+  it('leaves no page of the rail empty', async () => {
+    const empty: string[] = [];
+    for (const { path, rail } of pages) {
+      if (rail === undefined) continue;
+      const page = await stage.visit(path);
+      await settled(page);
+      const titles = await page.locator('main h2').allTextContents();
+      empty.push(...titles.filter((title) => /^No(?:thing|body)? /.test(title)).map((title) => `${path}: ${title}`));
+    }
+    expect(empty).toEqual([]);
+  });
+
+  it('has a run with children, a key that bounds a rate, and a trace whose fields were read from attributes', async () => {
+    const page = await stage.visit(`${await parentRun()}?tab=children`);
+    const children = page.getByRole('table', { name: 'Children' });
+    await children.getByText('waiting').waitFor();
+    expect(await children.getByRole('row').count()).toBe(4);
+    await stage.visit('/keys');
+    await page.getByText('at most 1 start in 1 h').waitFor();
+    await stage.visit(`/traces/${await instrumented()}?view=waterfall&tab=mapping`);
+    await page.getByRole('region', { name: 'Span' }).getByText('input.value').first().waitFor();
+  });
 });
 
 describe('every dialog', () => {

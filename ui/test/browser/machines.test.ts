@@ -106,8 +106,8 @@ describe('an actor', () => {
     await on.getByRole('button', { name: 'Compare with this moment' }).click();
     await on.getByRole('button', { name: 'Now', exact: true }).click();
     const changes = on.getByRole('table', { name: 'Changes' });
-    await changes.getByRole('cell', { name: '/context/visits/pay' }).waitFor();
-    await changes.getByRole('cell', { name: '/value/active/pay' }).waitFor();
+    await changes.getByRole('rowheader', { name: '/context/visits/pay' }).waitFor();
+    await changes.getByRole('rowheader', { name: '/value/active/pay' }).waitFor();
     expect(await seriousFindings(on)).toEqual([]);
   });
 });
@@ -130,7 +130,7 @@ describe('an actor without a journal of its own', () => {
     await on.getByText(/when it would expire then, and its heartbeats, are not kept/).waitFor();
     await on.getByRole('button', { name: 'Compare with this moment' }).click();
     await on.getByRole('button', { name: 'Now', exact: true }).click();
-    await on.getByRole('table', { name: 'Changes' }).getByRole('cell', { name: '/context/bodyRan' }).waitFor();
+    await on.getByRole('table', { name: 'Changes' }).getByRole('rowheader', { name: '/context/bodyRan' }).waitFor();
     expect(await seriousFindings(on)).toEqual([]);
   });
 

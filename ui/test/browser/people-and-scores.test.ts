@@ -79,7 +79,7 @@ it('scores and feedback share no list and no number', async () => {
   // Two judgements of one kind are a count, and no mean.
   const row = feedback.getByRole('row', { name: 'first turn' });
   await row.waitFor();
-  expect((await row.getByRole('cell').allTextContents()).slice(1, 6)).toEqual(['↑1 ↓1', '—', '—', '—', '—']);
+  expect((await row.getByRole('cell').allTextContents()).slice(0, 5)).toEqual(['↑1 ↓1', '—', '—', '—', '—']);
   expect(await page.locator('main').textContent()).not.toMatch(/0\.81|polite|mean/);
   expect(new URL(page.url()).searchParams.get('view')).toBe('feedback');
   await row.getByRole('button', { name: 'Read feedback on first turn' }).click();

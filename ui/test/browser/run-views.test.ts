@@ -75,6 +75,17 @@ describe('the messages of a run', () => {
 });
 
 describe('an attempt', () => {
+  it('has how it ended as a sign at the end of its bar, not as a colour alone', async () => {
+    const page = await stage.open(`/runs/${runs[1]}`);
+    const signOf = (name: RegExp): Promise<string> =>
+      page
+        .getByRole('img', { name })
+        .locator('span')
+        .evaluate((bar) => getComputedStyle(bar, '::after').content);
+    expect(await signOf(/^pay, attempt 1, failed/)).toBe('"✕"');
+    expect(await signOf(/^look, attempt 1, succeeded/)).toBe('none');
+  });
+
   it('says in one press why it ran, entry by entry, and leads to the moment of each', async () => {
     const { chain } = (await stage.get(`/v1/api/runs/${runs[1]}/steps/pay/cause`)) as { chain: { seq: number }[] };
     const page = await stage.open(`/runs/${runs[1]}`);

@@ -160,8 +160,8 @@ describe('a run', () => {
     await page.getByRole('button', { name: 'Compare with this moment' }).click();
     await page.getByRole('button', { name: 'Now', exact: true }).click();
     const changes = page.getByRole('table', { name: 'Changes' });
-    await changes.getByRole('cell', { name: '/context/visits/pay' }).waitFor();
-    expect(await changes.getByRole('cell', { name: '/context/visits/check' }).count()).toBe(0);
+    await changes.getByRole('rowheader', { name: '/context/visits/pay' }).waitFor();
+    expect(await changes.getByRole('rowheader', { name: '/context/visits/check' }).count()).toBe(0);
     const address = new URL(page.url()).searchParams;
     expect([address.get('seq'), address.get('vs')]).toEqual([null, String(waiting)]);
     expect(await seriousFindings(page)).toEqual([]);

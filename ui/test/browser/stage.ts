@@ -355,13 +355,13 @@ type AxeResult = {
   }[];
 };
 
-/** What axe finds serious or worse, one line each. @param rules those to look at; all by default */
+/** What axe finds serious or worse, and headings that leave a level out, one line each. @param rules those to look at; all by default */
 export const seriousFindings = async (page: Page, rules?: readonly string[]): Promise<string[]> => {
   if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axeSource);
   const options = { resultTypes: ['violations'], ...(rules === undefined ? {} : { runOnly: rules }) };
   const { violations } = await page.evaluate<AxeResult>(`axe.run(document, ${JSON.stringify(options)})`);
   return violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .filter(({ id, impact }) => impact === 'serious' || impact === 'critical' || id === 'heading-order')
     .flatMap(({ id, nodes }) =>
       nodes.map(
         ({ html, failureSummary = '' }) => `${id}: ${html.slice(0, 160)} ${failureSummary.split('\n')[1] ?? ''}`,

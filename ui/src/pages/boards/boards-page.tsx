@@ -46,7 +46,7 @@ const BoardForm = ({ views, onClose }: { readonly views: readonly SavedView[]; r
     <form onSubmit={submit} autoComplete="off" style={{ display: 'contents' }}>
       <label className={dialogCss['field']}>
         Name of the board
-        <input value={name} maxLength={100} onChange={({ target }) => setName(target.value)} />
+        <input name="name" value={name} maxLength={100} onChange={({ target }) => setName(target.value)} />
       </label>
       <fieldset className={css['choices']}>
         <legend>Its views, {MOST_CHARTS} at the most</legend>

@@ -37,7 +37,9 @@ const Case = ({ item, project, may }: { readonly item: Item; readonly project: s
   return (
     <li className={css['item']}>
       <div className={css['row']}>
-        <code>{item.item_id}</code>
+        <h2>
+          <code>{item.item_id}</code>
+        </h2>
         <Instant at={item.created_at} />
         {item.source_trace_id !== undefined && (
           <PageLink to={`/traces/${item.source_trace_id}`}>

@@ -25,32 +25,34 @@ const grammar = { v: number(), hi: text() } as const;
 type Overview = components['schemas']['DefinitionOverview'];
 
 const Versions = ({ overview, shown }: { readonly overview: Overview; readonly shown: number }) => (
-  <table aria-label="Versions" className={css['versions']}>
-    <thead>
-      <tr>
-        <th scope="col">Version</th>
-        <th scope="col">Stored</th>
-        <th scope="col">Open runs</th>
-        <th scope="col">Live workers</th>
-      </tr>
-    </thead>
-    <tbody>
-      {overview.versions.toReversed().map(({ version, created_at, open_runs, workers }) => (
-        <tr key={version} aria-current={version === shown ? 'true' : undefined}>
-          <td>
-            <PageLink to={`/definitions/${overview.id}`} params={{ v: String(version) }}>
-              {version}
-            </PageLink>
-          </td>
-          <td>
-            <Instant at={created_at} />
-          </td>
-          <td>{formatCount(open_runs)}</td>
-          <td>{formatCount(workers)}</td>
+  <div role="region" aria-label="Versions, scrolls" tabIndex={0} className={css['scroller']}>
+    <table aria-label="Versions" className={css['versions']}>
+      <thead>
+        <tr>
+          <th scope="col">Version</th>
+          <th scope="col">Stored</th>
+          <th scope="col">Open runs</th>
+          <th scope="col">Live workers</th>
         </tr>
-      ))}
-    </tbody>
-  </table>
+      </thead>
+      <tbody>
+        {overview.versions.toReversed().map(({ version, created_at, open_runs, workers }) => (
+          <tr key={version} aria-current={version === shown ? 'true' : undefined}>
+            <td role="rowheader">
+              <PageLink to={`/definitions/${overview.id}`} params={{ v: String(version) }}>
+                {version}
+              </PageLink>
+            </td>
+            <td>
+              <Instant at={created_at} />
+            </td>
+            <td>{formatCount(open_runs)}</td>
+            <td>{formatCount(workers)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </div>
 );
 
 const Shown = ({ overview, version }: { readonly overview: Overview; readonly version: number }) => {

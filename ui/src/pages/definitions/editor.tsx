@@ -34,15 +34,17 @@ const bodyOf = (definition: object, project: string | undefined) => ({
 });
 
 const FaultList = ({
+  id,
   faults,
   text,
   onShow,
 }: {
+  readonly id: string;
   readonly faults: readonly Fault[];
   readonly text: string;
   readonly onShow: (fault: Fault) => void;
 }) => (
-  <ul aria-label="Faults" className={css['faults']}>
+  <ul id={id} aria-label="Faults" className={css['faults']}>
     {faults.map((fault, index) => (
       <li key={`${index} ${fault.path}`}>
         <button type="button" onClick={() => onShow(fault)}>
@@ -164,9 +166,11 @@ const Writing = ({ initial }: { readonly initial: string }) => {
               className={css['text']}
               spellCheck={false}
               value={text}
+              aria-invalid={faults.length > 0}
+              aria-describedby={faults.length > 0 ? `${areaId}-faults` : undefined}
               onChange={({ target }) => setText(target.value)}
             />
-            <FaultList faults={faults} text={settled} onShow={show} />
+            <FaultList id={`${areaId}-faults`} faults={faults} text={settled} onShow={show} />
           </>
         }
       >

@@ -188,8 +188,8 @@ const Runner = ({ scorers }: { readonly scorers: readonly Scorer[] }) => {
           <NeedsScope scope="write" may={may} />
           <span className={css['note']}>A dry run stores nothing; after it the scores can be stored.</span>
         </div>
+        {run.error !== null && <ProblemNotice error={run.error} />}
       </form>
-      {run.error !== null && <ProblemNotice error={run.error} />}
       {run.data !== undefined && <Outcome {...run.data} />}
     </>
   );

@@ -43,13 +43,13 @@ const Exchange = ({ trace }: { readonly trace: Trace }) => {
     <Loaded query={query} what="what was said">
       {(span) => (
         <>
-          <h3>Input</h3>
+          <h2>Input</h2>
           {span?.input === undefined ? (
             <p className={css['note']}>None was sent.</p>
           ) : (
             <PayloadView value={span.input} name="input" />
           )}
-          <h3>Answer</h3>
+          <h2>Answer</h2>
           {span?.output === undefined ? (
             <p className={css['note']}>None was sent.</p>
           ) : (

@@ -9,7 +9,7 @@ import { Button } from '../../widgets/button.tsx';
 import { Dialog, dialogCss } from '../../widgets/dialog.tsx';
 import { type Shortcut, useShortcuts } from '../../widgets/shortcuts.tsx';
 import { useMay } from '../../widgets/scope.tsx';
-import { ProblemNotice } from '../../widgets/states.tsx';
+import { FieldFault, ProblemNotice } from '../../widgets/states.tsx';
 import { readText } from './form.ts';
 import { RestartDialog } from './restart.tsx';
 
@@ -76,7 +76,7 @@ const SignalDialog = ({
           Event id
           <input name="event_id" defaultValue={eventId} spellCheck={false} />
         </label>
-        {fault !== '' && <p role="alert">{fault}</p>}
+        {fault !== '' && <FieldFault field="payload">{fault}</FieldFault>}
         {send.error !== null && <ProblemNotice error={send.error} />}
         {send.data !== undefined && <p role="status">{OUTCOMES[send.data.outcome]}</p>}
         <div className={`${dialogCss['row']} ${dialogCss['end']}`}>

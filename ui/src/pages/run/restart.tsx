@@ -8,7 +8,7 @@ import { chartOfDefinition } from '../../model/statechart.ts';
 import { Button } from '../../widgets/button.tsx';
 import { Dialog, dialogCss } from '../../widgets/dialog.tsx';
 import { PageLink } from '../../widgets/page-link.tsx';
-import { ProblemNotice } from '../../widgets/states.tsx';
+import { FieldFault, ProblemNotice } from '../../widgets/states.tsx';
 import { readText } from './form.ts';
 import { useDefinition } from './graph.tsx';
 
@@ -30,7 +30,7 @@ export const RestartDialog = ({
   readonly isOpen: boolean;
   readonly onClose: () => void;
 }) => {
-  const [fault, setFault] = useState('');
+  const [fault, setFault] = useState<{ readonly field: string; readonly text: string } | undefined>();
   const [keyOf] = useState(idempotencyKeys);
   const definition = useDefinition(run);
   const steps = chartOfDefinition(definition.data?.definition).states.flatMap(({ id, stepKind }) =>
@@ -46,9 +46,9 @@ export const RestartDialog = ({
     const form = new FormData(event.currentTarget);
     const input = readJson(readText(form, 'input'), 'input');
     const patch = readJsonObject(readText(form, 'state_patch'), 'change of the state');
-    if ('fault' in input) return setFault(input.fault);
-    if ('fault' in patch) return setFault(patch.fault);
-    setFault('');
+    if ('fault' in input) return setFault({ field: 'input', text: input.fault });
+    if ('fault' in patch) return setFault({ field: 'state_patch', text: patch.fault });
+    setFault(undefined);
     const visit = numberIn(form, 'visit');
     const version = numberIn(form, 'definition_version');
     const step = readText(form, 'from_step');
@@ -96,7 +96,7 @@ export const RestartDialog = ({
           Change of the state
           <textarea name="state_patch" rows={3} spellCheck={false} placeholder="none" />
         </label>
-        {fault !== '' && <p role="alert">{fault}</p>}
+        {fault !== undefined && <FieldFault field={fault.field}>{fault.text}</FieldFault>}
         {restart.error !== null && <ProblemNotice error={restart.error} />}
         {restart.data !== undefined && (
           <p role="status">

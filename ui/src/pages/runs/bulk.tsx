@@ -8,7 +8,7 @@ import { plural, shortId } from '../../model/units.ts';
 import { Button } from '../../widgets/button.tsx';
 import { Dialog, dialogCss } from '../../widgets/dialog.tsx';
 import { NeedsScope, useMay } from '../../widgets/scope.tsx';
-import { ProblemNotice } from '../../widgets/states.tsx';
+import { FieldFault, ProblemNotice } from '../../widgets/states.tsx';
 import { type Action, ActionField, ActionProgress, actionWords, CountField, ReasonField } from './action-fields.tsx';
 
 type Filter = components['schemas']['RunFilter'];
@@ -120,7 +120,7 @@ const BulkForm = ({
         </>
       )}
       {action === 'cancel' && count !== undefined && <CountField count={count} typed={typed} onType={setTyped} />}
-      {fault !== '' && <p role="alert">{fault}</p>}
+      {fault !== '' && <FieldFault field="payload">{fault}</FieldFault>}
       {start.error !== null && <ProblemNotice error={start.error} />}
       {start.data?.bulk_id !== undefined && <Progress bulkId={start.data.bulk_id} />}
       <div className={`${dialogCss['row']} ${dialogCss['end']}`}>

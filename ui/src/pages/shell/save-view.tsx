@@ -79,7 +79,7 @@ export const SaveView = () => {
             <p>All who may read the project see it, with what its address says: filters, searches, ids.</p>
             <label className={dialogCss['field']}>
               Name of the view
-              <input value={name} maxLength={100} onChange={({ target }) => setName(target.value)} />
+              <input name="name" value={name} maxLength={100} onChange={({ target }) => setName(target.value)} />
             </label>
             <DefaultView />
             {save.error !== null && <ProblemNotice error={save.error} />}

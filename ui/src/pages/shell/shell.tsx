@@ -1,14 +1,15 @@
 import { Outlet, useLocation, useNavigate } from '@tanstack/react-router';
 import { Menu } from 'lucide-react';
-import { useMemo, useState } from 'react';
+import { useLayoutEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import { paramsOfHome } from '../../model/prefs.ts';
 import { keepShared, type Params } from '../../model/url.ts';
+import { arrive, PAGE_ID, saidPage } from '../../widgets/arrival.ts';
 import { Button } from '../../widgets/button.tsx';
+import { listShortcuts } from '../../widgets/list-keys.ts';
 import { PageLink } from '../../widgets/page-link.tsx';
 import { usePrefs } from '../../widgets/prefs.tsx';
-import { rowShortcuts } from '../../widgets/row-keys.ts';
 import { type Shortcut, useShortcuts } from '../../widgets/shortcuts.tsx';
-import { sections } from '../page.ts';
+import { railPathOf, sections } from '../page.ts';
 import { pages } from '../pages.ts';
 import { Palette } from './palette.tsx';
 import { Readiness } from './readiness.tsx';
@@ -20,17 +21,27 @@ const groups = [undefined, ...sections]
   .map((section) => ({ section, links: railed.filter((link) => link.section === section) }))
   .filter(({ links }) => links.length > 0);
 
-const Rail = () => {
+const Rail = ({ current }: { readonly current: string | undefined }) => {
   const { prefs } = usePrefs();
+  const nav = useRef<HTMLElement>(null);
+  // On a low screen the rail is scrolled.
+  useLayoutEffect(() => {
+    if (current !== undefined) nav.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest' });
+  }, [current]);
   return (
-    <nav aria-label="Main" className={css['nav']}>
+    <nav ref={nav} aria-label="Main" className={css['nav']}>
       {groups.map(({ section, links }) => (
         <div key={section ?? ''} className={css['group']}>
           {section !== undefined && <h2 className={css['section']}>{section}</h2>}
           <ul>
             {links.map(({ path, name, icon: Icon }) => (
               <li key={path}>
-                <PageLink to={path} params={paramsOfHome(prefs, path)} className={css['link']}>
+                <PageLink
+                  to={path}
+                  params={paramsOfHome(prefs, path)}
+                  className={css['link']}
+                  isCurrent={path === current}
+                >
                   <Icon size={15} aria-hidden />
                   {name}
                 </PageLink>
@@ -40,6 +51,20 @@ const Rail = () => {
         </div>
       ))}
     </nav>
+  );
+};
+
+/** Moves the focus to a page that was gone to, and says its name to those who do not see it. */
+const Arrival = ({ pathname }: { readonly pathname: string }) => {
+  const before = useRef(pathname);
+  useLayoutEffect(() => {
+    if (before.current !== pathname) arrive();
+    before.current = pathname;
+  }, [pathname]);
+  return (
+    <div className="visually-hidden" aria-live="polite">
+      {useSyncExternalStore(saidPage.subscribe, saidPage.read)}
+    </div>
   );
 };
 
@@ -71,10 +96,10 @@ export const Shell = () => {
     [navigate, prefs],
   );
   useShortcuts(shortcuts);
-  useShortcuts(rowShortcuts, true);
+  useShortcuts(listShortcuts, true);
   return (
     <div className={css['shell']} data-rail={isRailOpen ? 'open' : undefined}>
-      <a href="#page" className={css['skip']}>
+      <a href={`#${PAGE_ID}`} className={css['skip']}>
         Skip to the page
       </a>
       <div className={css['rail']}>
@@ -90,16 +115,17 @@ export const Shell = () => {
             <Menu size={16} aria-hidden />
           </Button>
         </div>
-        <Rail />
+        <Rail current={railPathOf(pages, pathname)} />
       </div>
       <div className={css['main']}>
         <TopBar />
         <Readiness />
-        <main id="page" tabIndex={-1} className={css['page']}>
+        <main id={PAGE_ID} tabIndex={-1} className={css['page']}>
           <Outlet />
         </main>
       </div>
       <Palette />
+      <Arrival pathname={pathname} />
     </div>
   );
 };

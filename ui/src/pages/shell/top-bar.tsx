@@ -1,8 +1,8 @@
 import { useIsFetching, useQuery } from '@tanstack/react-query';
-import { Activity, KeyRound, Link2, Moon, Pause, Search, Sun, SunMoon } from 'lucide-react';
-import { useMemo } from 'react';
+import { Activity, Check, KeyRound, Link2, Moon, Pause, Search, Sun, SunMoon } from 'lucide-react';
+import { useCallback, useMemo } from 'react';
 import { api, ask } from '../../api/client.ts';
-import { Button } from '../../widgets/button.tsx';
+import { Button, CopySaid, useCopy } from '../../widgets/button.tsx';
 import { useKeyDialog } from '../../widgets/key-dialog.tsx';
 import { useLive } from '../../widgets/live.tsx';
 import { useShared } from '../../widgets/page-state.ts';
@@ -99,20 +99,18 @@ const ThemeToggle = () => {
   );
 };
 
-const copyLink = (): void => {
-  void navigator.clipboard?.writeText(location.href);
-};
-
 export const TopBar = () => {
   const keyDialog = useKeyDialog();
   const { isLive, setLive } = useLive();
+  const { said, copy } = useCopy();
+  const copyLink = useCallback(() => copy(location.href), [copy]);
   const shortcuts = useMemo<Shortcut[]>(
     () => [
       { keys: 'mod+k', what: 'Command palette', run: openPalette },
       { keys: 'L', what: 'Live on and off', run: () => setLive(!isLive) },
       { keys: 'y', what: 'Copy the link to this view', run: copyLink },
     ],
-    [isLive, setLive],
+    [isLive, setLive, copyLink],
   );
   useShortcuts(shortcuts);
   return (
@@ -127,8 +125,9 @@ export const TopBar = () => {
       </Button>
       <SaveView />
       <Button look="plain" aria-label="Copy link" title="Copy the link to this view (y)" onClick={copyLink}>
-        <Link2 size={16} aria-hidden />
+        {said === 'Copied' ? <Check size={16} aria-hidden /> : <Link2 size={16} aria-hidden />}
       </Button>
+      <CopySaid said={said} />
       <Button onClick={keyDialog.open} title="The key that this tab presents">
         <KeyRound size={14} aria-hidden />
         {keyDialog.hasKey ? 'Key set' : 'No key'}

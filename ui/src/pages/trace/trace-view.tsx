@@ -11,11 +11,13 @@ import {
   type TraceRows,
   visibleRows,
 } from '../../model/trace.ts';
+import { currencyOf, subtreeCosts } from '../../model/subtree-cost.ts';
 import { findRepeats, kindCounts, LEAST_REPEATS, revealRow, wantedRows } from '../../model/trace-filter.ts';
 import { inWords } from '../../model/status.ts';
 import { type Field, flag, list, number, oneOf, text } from '../../model/url.ts';
 import { plural } from '../../model/units.ts';
 import { Button } from '../../widgets/button.tsx';
+import { focusGroup } from '../../widgets/focus-group.ts';
 import { usePageState } from '../../widgets/page-state.ts';
 import { type Shortcut, useShortcuts } from '../../widgets/shortcuts.tsx';
 import { Skeleton } from '../../widgets/states.tsx';
@@ -63,7 +65,6 @@ const NOTHING = new Uint8Array(0);
 /** The views of one trace, and the address that says which, where and how. */
 export const TraceView = ({ loaded, rows }: { readonly loaded: TraceDetail; readonly rows: TraceRows }) => {
   const [state, setState] = usePageState(grammar);
-  const findInput = useRef<HTMLInputElement>(null);
   const [notice, setNotice] = useState('');
   const { spans, rowOf } = rows;
 
@@ -105,6 +106,10 @@ export const TraceView = ({ loaded, rows }: { readonly loaded: TraceDetail; read
   const view = state.view ?? viewOf(rows, state.span);
   const counts = useMemo(() => kindCounts(rows), [rows]);
   const isOfRows = view === 'waterfall' || view === 'tree';
+  const costs = useMemo(
+    () => (view === 'tree' ? { sums: subtreeCosts(rows), currency: currencyOf(rows) } : undefined),
+    [view, rows],
+  );
   const hasFind = (state.find ?? '') !== '';
   const scene = useMemo<Scene>(
     () => ({
@@ -117,13 +122,21 @@ export const TraceView = ({ loaded, rows }: { readonly loaded: TraceDetail; read
       critical: hasCritical ? critical : undefined,
       repeats: isGrouped ? repeats.times : undefined,
       look: view === 'tree' ? 'numbers' : 'bars',
+      costs,
     }),
-    [rows, visible, openness, zoom, selected, hasFind, matches, hasCritical, critical, isGrouped, repeats, view],
+    [rows, visible, openness, zoom, selected, hasFind, matches, hasCritical, critical, isGrouped, repeats, view, costs],
   );
 
   const select = useCallback((row: number) => setState({ span: spans[row]?.span_id }), [spans, setState]);
+  // Who was led to the rows goes on there: what led them is gone with the other view.
+  const goesToGrid = useRef(false);
+  const onGrid = useCallback((grid: HTMLElement): void => {
+    if (goesToGrid.current) grid.focus();
+    goesToGrid.current = false;
+  }, []);
   const showInWaterfall = useCallback(
     (row: number) => {
+      goesToGrid.current = !isOfRows;
       const isLeftOut = wanted !== undefined && !wanted(row);
       const isElsewhere = root !== undefined && (row < root || row >= root + (rows.size[root] ?? 1));
       setState(
@@ -136,7 +149,7 @@ export const TraceView = ({ loaded, rows }: { readonly loaded: TraceDetail; read
         'push',
       );
     },
-    [rows, spans, wanted, root, setState],
+    [rows, spans, wanted, root, isOfRows, setState],
   );
   const setZoom = useCallback(
     (next: Zoom | undefined) =>
@@ -190,7 +203,6 @@ export const TraceView = ({ loaded, rows }: { readonly loaded: TraceDetail; read
       run: () => setState({ lvl: at + 1, open: undefined, closed: undefined }),
     }));
     return [
-      { keys: '/', what: 'Find in the trace', run: () => findInput.current?.focus() },
       { keys: 'e', what: 'Next error', run: step(isError, 1) },
       { keys: 'E', what: 'Previous error', run: step(isError, -1) },
       { keys: 'n', what: 'Next match', run: step(isMatch, 1) },
@@ -225,7 +237,7 @@ export const TraceView = ({ loaded, rows }: { readonly loaded: TraceDetail; read
   if (spans.length === 0) return <p className={css['notice']}>This trace has no spans.</p>;
   return (
     <>
-      <div className={css['bar']} role="group" aria-label="View">
+      <div className={css['bar']} role="group" aria-label="View" tabIndex={-1}>
         {VIEWS.map((name) => (
           <Button key={name} aria-pressed={view === name} onClick={() => setState({ view: name })}>
             {name[0]?.toUpperCase()}
@@ -235,7 +247,6 @@ export const TraceView = ({ loaded, rows }: { readonly loaded: TraceDetail; read
         {isOfRows && (
           <>
             <input
-              ref={findInput}
               type="search"
               aria-label="Find in the trace"
               placeholder="Find name, model, error ( / )"
@@ -274,7 +285,10 @@ export const TraceView = ({ loaded, rows }: { readonly loaded: TraceDetail; read
                   <Button
                     key={kind}
                     aria-label={`Remove filter kind ${inWords(kind)}`}
-                    onClick={() => setState({ kinds: kinds.filter((other) => other !== kind) })}
+                    onClick={(event) => {
+                      focusGroup(event);
+                      setState({ kinds: kinds.filter((other) => other !== kind) });
+                    }}
                   >
                     {inWords(kind)} ×
                   </Button>
@@ -358,6 +372,7 @@ export const TraceView = ({ loaded, rows }: { readonly loaded: TraceDetail; read
             <Waterfall
               name={loaded.trace.name}
               scene={scene}
+              onShown={onGrid}
               onSelect={select}
               onToggle={(row, isOpen) => toggleRows([row], isOpen)}
               onToggleAll={toggleAll}

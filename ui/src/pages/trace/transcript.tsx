@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { useMemo, useRef } from 'react';
+import { useId, useMemo, useRef } from 'react';
 import { readConversation, textTurn, type Turn } from '../../model/conversation.ts';
 import { durationOf, type Span, type TraceRows } from '../../model/trace.ts';
 import { formatDuration, formatMoney } from '../../model/units.ts';
@@ -47,6 +47,7 @@ type EntryProps = {
 };
 
 const Entry = ({ traceId, rows, row, onSelect }: EntryProps) => {
+  const nameId = useId();
   const light = rows.spans[row];
   const { data } = useQuery({
     ...batchedSpanQuery(light?.correlation.project ?? '', traceId, light?.span_id ?? ''),
@@ -55,10 +56,14 @@ const Entry = ({ traceId, rows, row, onSelect }: EntryProps) => {
   const turns = useMemo(() => (data === undefined ? [] : turnsOf(data)), [data]);
   if (light === undefined) return null;
   return (
-    <article className={css['entry']} style={{ marginLeft: `${Math.min(rows.depth[row] ?? 0, 8) * 14}px` }}>
+    <article
+      aria-labelledby={nameId}
+      className={css['entry']}
+      style={{ marginLeft: `${Math.min(rows.depth[row] ?? 0, 8) * 14}px` }}
+    >
       <div className={css['span-facts']}>
         <KindMark kind={light.kind} />
-        <b>{light.name}</b>
+        <h2 id={nameId}>{light.name}</h2>
         <StatusMark state={light.status} />
         <span>{formatDuration(durationOf(rows, row))}</span>
         {light.cost !== undefined && <span>{formatMoney(light.cost)}</span>}

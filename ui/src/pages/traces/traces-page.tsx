@@ -81,6 +81,11 @@ export default function TracesPage() {
     [navigate],
   );
   const { peek } = state;
+  const closePeek = (): void => {
+    // Back to the row that was peeked at: the button that has the focus goes.
+    document.querySelector<HTMLElement>('main tr[aria-current]')?.focus();
+    setState({ peek: undefined });
+  };
   const shortcuts = useMemo<Shortcut[]>(() => {
     const rows = held ?? [];
     const at = rows.findIndex((row) => row.trace_id === peek);
@@ -168,7 +173,7 @@ export default function TracesPage() {
                     onEnd={traces.more}
                     foot={`${plural(rows.length, 'trace')} shown${traces.hasMore ? ', more below' : ''}`}
                   />
-                  {peek !== undefined && <Peek traceId={peek} onClose={() => setState({ peek: undefined })} />}
+                  {peek !== undefined && <Peek traceId={peek} onClose={closePeek} />}
                 </div>
                 <SelectedTraces selection={selection} project={sharedState.project} onGone={drop} />
               </>

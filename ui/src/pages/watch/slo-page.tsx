@@ -72,7 +72,7 @@ export default function SloPage() {
       among={({ slos }) => slos}
       history={useSloHistory(id)}
       stateOf={stateOfSlo}
-      renderFacts={(slo) => <SloFacts slo={slo} />}
+      renderFacts={(slo) => <SloFacts slo={slo} heading="h2" />}
       renderCharts={(_slo, evaluations) => <Charts evaluations={evaluations} />}
     />
   );

@@ -12,8 +12,8 @@ import { useSlos } from './read.ts';
 import { BudgetBar, BurnRates } from './slo-parts.tsx';
 import css from './watch.module.css';
 
-/** An objective with its budget and its burn rates. */
-export const SloFacts = ({ slo }: { readonly slo: Slo }) => (
+/** An objective with its budget and its burn rates. @param heading below that of the page, or of the card */
+export const SloFacts = ({ slo, heading: Heading }: { readonly slo: Slo; readonly heading: 'h2' | 'h3' }) => (
   <>
     <div className={css['reading']}>
       <span className={css['value']}>{formatObjective(slo.success_rate)}</span>
@@ -22,7 +22,7 @@ export const SloFacts = ({ slo }: { readonly slo: Slo }) => (
       </span>
     </div>
     <BudgetBar slo={slo} />
-    <h3>Burn rate: {burnStateOf(slo)}</h3>
+    <Heading>Burn rate: {burnStateOf(slo)}</Heading>
     <BurnRates slo={slo} />
     <dl className={css['facts']}>
       <dt>Needs</dt>
@@ -48,7 +48,7 @@ const SloCard = ({ slo }: { readonly slo: Slo }) => {
         </h2>
         <StatusMark state={state} />
       </header>
-      <SloFacts slo={slo} />
+      <SloFacts slo={slo} heading="h3" />
       <Acknowledgement kind="slo" watched={slo} />
     </article>
   );

@@ -275,9 +275,7 @@ export default function WorkersPage() {
       <Loaded query={leases} what="leases">
         {(rows) =>
           rows.length === 0 ? (
-            <EmptyState title="No live leases">
-              <p>No worker holds a step at the moment.</p>
-            </EmptyState>
+            <p className={css['none']}>No worker holds a step at the moment.</p>
           ) : (
             <Leases rows={rows} filter={state} leases={leases} onClear={clear} />
           )

@@ -114,7 +114,7 @@ export const Transitions = ({
         <tbody>
           {rows.slice(0, MAX_ROWS).map(({ id, from, to, event, guard, description, actions }) => (
             <tr key={id}>
-              <td>{name(from)}</td>
+              <td role="rowheader">{name(from)}</td>
               <td>
                 <code>{event}</code>
               </td>

@@ -1,24 +1,9 @@
 import { colorOfKind } from '../../model/status.ts';
 import type { Zoom } from '../../model/ticks.ts';
 import type { TraceRows } from '../../model/trace.ts';
+import { canvasColors } from '../canvas-colors.ts';
 
 const MIN_PX = 1;
-
-/** A canvas knows no variables: each token is read once as the colour that it is now. */
-const createPalette = (host: HTMLElement) => {
-  const probe = document.createElement('span');
-  host.append(probe);
-  const known = new Map<string, string>();
-  const colorOf = (token: string): string => {
-    const found = known.get(token);
-    if (found !== undefined) return found;
-    probe.style.color = `var(--${token})`;
-    const color = getComputedStyle(probe).color;
-    known.set(token, color);
-    return color;
-  };
-  return { colorOf, done: () => probe.remove() };
-};
 
 /** A colour as browsers compute it, `rgb(3, 105, 161)`, as a pixel of a canvas. */
 const pixelOf = (color: string): number => {
@@ -43,7 +28,7 @@ export const drawMinimap = (canvas: HTMLCanvasElement, rows: TraceRows, zoom: Zo
   const lane = Math.max(MIN_PX, Math.min((height - 4) / count, 6 * scale));
   const thick = Math.max(Math.round(lane * 0.8), MIN_PX);
   const least = Math.max(Math.round(MIN_PX * scale), MIN_PX);
-  const palette = createPalette(canvas.parentElement ?? document.body);
+  const colors = canvasColors(canvas.parentElement ?? document.body);
   const image = context.createImageData(width, height);
   const pixels = new Uint32Array(image.data.buffer);
   const paint = (row: number, pixel: number): void => {
@@ -56,23 +41,23 @@ export const drawMinimap = (canvas: HTMLCanvasElement, rows: TraceRows, zoom: Zo
   for (let row = 0; row < count; row += 1) {
     const kind = rows.spans[row]?.kind ?? 'generic';
     let pixel = pixelOfKind.get(kind);
-    if (pixel === undefined) pixelOfKind.set(kind, (pixel = pixelOf(palette.colorOf(colorOfKind(kind)))));
+    if (pixel === undefined) pixelOfKind.set(kind, (pixel = pixelOf(colors.of(`var(--${colorOfKind(kind)})`))));
     paint(row, pixel);
   }
-  const error = pixelOf(palette.colorOf('error'));
+  const error = pixelOf(colors.of('var(--error)'));
   for (const row of rows.errors) paint(row, error);
   context.putImageData(image, 0, 0);
   if (zoom.from > 0 || zoom.to < rows.totalNs) {
     const from = (zoom.from / rows.totalNs) * width;
     const to = (zoom.to / rows.totalNs) * width;
     context.globalAlpha = 0.7;
-    context.fillStyle = palette.colorOf('paper-3');
+    context.fillStyle = colors.of('var(--paper-3)');
     context.fillRect(0, 0, from, height);
     context.fillRect(to, 0, width - to, height);
     context.globalAlpha = 1;
-    context.fillStyle = palette.colorOf('accent');
+    context.fillStyle = colors.of('var(--accent)');
     context.fillRect(from - scale, 0, 2 * scale, height);
     context.fillRect(to - scale, 0, 2 * scale, height);
   }
-  palette.done();
+  colors.done();
 };

@@ -1,7 +1,8 @@
 import { colorOfKind, inWords, lookOf } from '../../model/status.ts';
+import { isCall } from '../../model/subtree-cost.ts';
 import { durationOf, isRowOpen, type Openness, selfTimes, type TraceRows } from '../../model/trace.ts';
 import type { Zoom } from '../../model/ticks.ts';
-import { formatCompact, formatDuration, formatMoney } from '../../model/units.ts';
+import { formatCompact, formatDuration, formatMoney, UNKNOWN } from '../../model/units.ts';
 import css from './waterfall.module.css';
 
 /** What is drawn, and how. */
@@ -19,6 +20,8 @@ export type Scene = {
   readonly repeats: Int32Array | undefined;
   /** With bars, or with more numbers in their place. */
   readonly look: 'bars' | 'numbers';
+  /** With numbers: what each row cost with all below it; not a number where nothing was priced. */
+  readonly costs: { readonly sums: Float64Array; readonly currency: string | undefined } | undefined;
 };
 
 export const ROW_PX = 24;
@@ -57,6 +60,7 @@ type RowElements = {
   readonly setTitle: Setter<string>;
   readonly setDuration: Setter<string>;
   readonly setCost: Setter<string>;
+  readonly setCostName: Setter<string | undefined>;
   readonly setTokens: Setter<string>;
   readonly setDescription: Setter<string>;
   readonly setBarLeft: Setter<string>;
@@ -138,6 +142,7 @@ const createRow = (): RowElements => {
     setTitle: attributeOf(label, 'title'),
     setDuration: textOf(duration),
     setCost: textOf(cost),
+    setCostName: attributeOf(cost, 'aria-label'),
     setTokens: textOf(tokens),
     setDescription: attributeOf(lane, 'aria-label'),
     setBarLeft: styleOf(bar, 'left'),
@@ -183,6 +188,15 @@ const tokensOf = (span: TraceRows['spans'][number]): number | undefined => {
   return usage.input_tokens === undefined && usage.output_tokens === undefined
     ? undefined
     : (usage.input_tokens ?? 0) + (usage.output_tokens ?? 0);
+};
+
+/** The cost of a row, or with numbers that of all below it too. What is not a call has none, and what is has an unknown one. */
+const costText = ({ rows, costs }: Scene, row: number): string => {
+  const span = rows.spans[row];
+  if (costs === undefined)
+    return span?.cost === undefined ? (span !== undefined && isCall(span) ? UNKNOWN : '') : formatMoney(span.cost);
+  const sum = costs.sums[row] ?? Number.NaN;
+  return Number.isNaN(sum) ? UNKNOWN : formatMoney({ total_cost: sum, currency: costs.currency });
 };
 
 /**
@@ -271,7 +285,11 @@ export const createRowPool = (body: HTMLElement, idPrefix: string) => {
     );
     elements.setTitle(isOrphan ? `${span.name} (its parent is not stored)` : span.name);
     elements.setDuration(span.is_event ? '' : formatDuration(durationOf(rows, row)));
-    elements.setCost(span.cost === undefined ? '' : formatMoney(span.cost));
+    const cost = costText(shown, row);
+    elements.setCost(cost);
+    elements.setCostName(
+      shown.costs !== undefined && hasChildren && cost !== UNKNOWN ? `${cost} with all below` : undefined,
+    );
     const tokens = tokensOf(span);
     elements.setTokens(tokens === undefined ? '' : formatCompact(tokens));
     elements.setDescription(describeRow(rows, row, times));

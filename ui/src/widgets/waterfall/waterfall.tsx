@@ -11,6 +11,7 @@ import {
 import { formatDuration, plural } from '../../model/units.ts';
 import { placeOf, type TraceRows } from '../../model/trace.ts';
 import { ticksOf, type Zoom, withinTrace } from '../../model/ticks.ts';
+import { onColorChange } from '../canvas-colors.ts';
 import { drawMinimap } from './minimap.ts';
 import { createRowPool, ROW_PX, type Scene } from './row-pool.ts';
 import css from './waterfall.module.css';
@@ -18,6 +19,8 @@ import css from './waterfall.module.css';
 export type WaterfallProps = {
   readonly name: string;
   readonly scene: Scene;
+  /** Called with what takes the focus, when it is there. */
+  readonly onShown?: (grid: HTMLElement) => void;
   readonly onSelect: (row: number) => void;
   readonly onToggle: (row: number, open: boolean) => void;
   /** Opens or closes a row and all below it. */
@@ -49,15 +52,10 @@ const Minimap = ({
     // Says at once how large the canvas is, after the layout of this frame and before its paint: that is the first time.
     const resized = new ResizeObserver(draw);
     resized.observe(drawn);
-    // A canvas keeps the colours with which it was drawn.
-    const themed = new MutationObserver(draw);
-    themed.observe(document.documentElement, { attributeFilter: ['data-theme'] });
-    const dark = matchMedia('(prefers-color-scheme: dark)');
-    dark.addEventListener('change', draw);
+    const stop = onColorChange(draw);
     return () => {
       resized.disconnect();
-      themed.disconnect();
-      dark.removeEventListener('change', draw);
+      stop();
     };
   }, [rows, zoom]);
 
@@ -90,13 +88,13 @@ const Minimap = ({
   );
 };
 
-const Axis = ({ zoom }: { readonly zoom: Zoom }) => {
+const Axis = ({ zoom, look }: Pick<Scene, 'zoom' | 'look'>) => {
   const ticks = ticksOf(zoom.from, zoom.to, MAX_TICKS);
   return (
     <div className={css['axis']} aria-hidden>
       <span>Span</span>
       <span className={css['duration']}>Duration</span>
-      <span className={css['cost']}>Cost</span>
+      <span className={css['cost']}>{look === 'bars' ? 'Cost' : 'Cost in all'}</span>
       <span className={css['tokens']}>Tokens</span>
       <div className={css['ticks']}>
         {ticks.map((at) => (
@@ -113,12 +111,16 @@ const Axis = ({ zoom }: { readonly zoom: Zoom }) => {
  * The rows of a trace with their bars. Focus stays on the grid, which names the row it is on: rows come and go. React draws
  * the frame; the rows are drawn by `row-pool.ts`.
  */
-export const Waterfall = ({ name, scene, onSelect, onToggle, onToggleAll, onZoom }: WaterfallProps) => {
+export const Waterfall = ({ name, scene, onShown, onSelect, onToggle, onToggleAll, onZoom }: WaterfallProps) => {
   const grid = useRef<HTMLDivElement>(null);
   const body = useRef<HTMLDivElement>(null);
   const pool = useRef<ReturnType<typeof createRowPool>>(undefined);
   const prefix = `${useId()}-`;
   const { rows, visible, selected } = scene;
+
+  useEffect(() => {
+    if (grid.current !== null) onShown?.(grid.current);
+  }, [onShown]);
 
   useLayoutEffect(() => {
     const scroller = grid.current;
@@ -206,7 +208,7 @@ export const Waterfall = ({ name, scene, onSelect, onToggle, onToggleAll, onZoom
   return (
     <div className={css['frame']} data-look={scene.look}>
       {scene.look === 'bars' && <Minimap name={name} rows={rows} zoom={scene.zoom} onZoom={onZoom} />}
-      <Axis zoom={scene.zoom} />
+      <Axis zoom={scene.zoom} look={scene.look} />
       <div
         ref={grid}
         role="treegrid"

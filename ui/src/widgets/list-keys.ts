@@ -17,8 +17,17 @@ const choose = (): void => {
   row?.querySelector<HTMLInputElement>('input[type="checkbox"]')?.click();
 };
 
+/** Where a page is searched, or else filtered; the first that is seen. */
+const FIELDS = ['main input[type="search"]', 'main [role="group"][aria-label="Filters"] :is(input, select)'] as const;
+
+const find = (): void =>
+  FIELDS.flatMap((fields) => [...document.querySelectorAll<HTMLElement>(fields)])
+    .find((field) => field.checkVisibility())
+    ?.focus();
+
 /** Of every list; a page that moves otherwise has keys of its own before these. */
-export const rowShortcuts: readonly Shortcut[] = [
+export const listShortcuts: readonly Shortcut[] = [
+  { keys: '/', what: 'Search or filter what the page shows', run: find },
   { keys: 'j', what: 'Next row of the list', run: move(1) },
   { keys: 'k', what: 'Row before', run: move(-1) },
   { keys: 'x', what: 'Select the row, or deselect it', run: choose },

@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest';
+import { currencyOf, isCall, subtreeCosts } from '../../src/model/subtree-cost.ts';
+import { layOut } from '../../src/model/trace.ts';
+import { aSpan, BASE } from './spans.ts';
+
+const priced = (amount: number, currency = 'USD') => ({
+  cost: { total_cost: amount, currency, is_estimated: true },
+});
+
+describe('what a row cost with all below it', () => {
+  it('is its own cost and that of all below it, each once', () => {
+    const rows = layOut(
+      [
+        aSpan('root', undefined, 0, 100, priced(1)),
+        aSpan('agent', 'root', 1, 50, priced(2)),
+        aSpan('call', 'agent', 2, 10, priced(4)),
+        aSpan('again', 'agent', 12, 20, priced(8)),
+        aSpan('tool', 'root', 60, 90),
+      ],
+      BASE,
+    );
+    expect([...subtreeCosts(rows)]).toEqual([15, 14, 4, 8, Number.NaN]);
+    expect(currencyOf(rows)).toBe('USD');
+  });
+
+  it('is not known where nothing was priced, and nothing where it was free', () => {
+    const rows = layOut(
+      [aSpan('root', undefined, 0, 9), aSpan('free', 'root', 1, 2, priced(0)), aSpan('a', undefined, 3, 4)],
+      BASE,
+    );
+    expect([...subtreeCosts(rows)]).toEqual([0, 0, Number.NaN]);
+    expect(currencyOf(layOut([aSpan('root', undefined, 0, 9)], BASE))).toBeUndefined();
+  });
+
+  it('counts below a parent that is not stored, and each span of a circle once', () => {
+    const lost = layOut([aSpan('root', undefined, 0, 9), aSpan('x', 'nobody', 1, 2, priced(3))], BASE);
+    expect([...subtreeCosts(lost)]).toEqual([Number.NaN, 3, 3]);
+    const circle = layOut([aSpan('x', 'y', 0, 1, priced(1)), aSpan('y', 'x', 0, 1, priced(2))], BASE);
+    expect(Math.max(...subtreeCosts(circle))).toBe(3);
+  });
+
+  it('goes through a chain of ten thousand', () => {
+    const chain = Array.from({ length: 10_000 }, (_, at) =>
+      aSpan(`s${at}`, at === 0 ? undefined : `s${at - 1}`, 0, 1, priced(1)),
+    );
+    expect(subtreeCosts(layOut(chain, BASE))[0]).toBe(10_000);
+  });
+});
+
+it('model calls and embeddings are billed', () => {
+  const kinds = ['model_generation', 'rag_embedding', 'tool_call', 'agent_run'] as const;
+  expect(kinds.map((kind) => isCall(aSpan('s', undefined, 0, 1, { kind })))).toEqual([true, true, false, false]);
+});
