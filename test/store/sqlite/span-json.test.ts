@@ -152,6 +152,26 @@ describe('spans that the store writes as JSON', () => {
     );
   });
 
+  it('have the names that they were sent with, however many there are', async () => {
+    const traceId = traceIdOf(++drawn);
+    const said = Array.from(
+      { length: 1_000 },
+      (_, n) => `${'"'.repeat(n % 3)}${String.fromCodePoint(32 + (n % 900))} ${n % 10}`,
+    );
+    await store.write(
+      aUnit({
+        spans: said.map((text, n) =>
+          aSpan({ traceId, spanId: spanIdOf(n + 1), name: text, model: text, entityName: text, scopeName: text }),
+        ),
+      }),
+    );
+    const reading = await store.readTrace(traceId, 'all', false, noBound);
+    const text = reading === undefined ? '' : await textOf(reading.spans);
+    const detail = await store.findTrace(traceId, 'all', false);
+    expect(text).toBe(detail?.spans.map((span) => `,${JSON.stringify(spanToWire(span, false))}`).join(''));
+    expect(detail?.spans.map(({ name }) => name)).toEqual(said);
+  });
+
   // @see https://github.com/nodejs/node/issues/63785
   it('have the names of attributes as they were sent, also those that V8 reads as the name of an object before', async () => {
     const traceId = traceIdOf(++drawn);

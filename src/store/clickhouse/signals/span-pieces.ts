@@ -1,6 +1,6 @@
 import { CONTEXT_COLUMNS, type Row } from '../../signals/rows/columns.ts';
 import { jsonBytes } from '../../signals/rows/json-bytes.ts';
-import { correlationJson, spanHead, spanJsonWriter } from '../../signals/rows/span-json.ts';
+import { correlationMember, spanHead, spanJsonWriter } from '../../signals/rows/span-json.ts';
 import type { WrittenSpans } from '../../signals/query.ts';
 import { PIECE_BYTES, piecesOf, type SpanPlace } from '../../signals/span-places.ts';
 import type { Ask } from '../connection.ts';
@@ -43,7 +43,7 @@ export async function* writtenSpans(ask: Ask, places: readonly SpanPlace<string>
       const row = held.get(JSON.stringify(key));
       // Deleted since.
       if (row === undefined) continue;
-      const correlation = correlationJson(row[1] as string, row.slice(2, HEAD_WIDTH));
+      const correlation = correlationMember(row[1] as string, row.slice(2, HEAD_WIDTH));
       write(spanHead(row[0] as string), correlation, row.slice(HEAD_WIDTH));
     }
     yield json.take();

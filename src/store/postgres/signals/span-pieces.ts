@@ -1,6 +1,6 @@
 import { CONTEXT_COLUMNS, type Row } from '../../signals/rows/columns.ts';
 import { jsonBytes } from '../../signals/rows/json-bytes.ts';
-import { correlationJson, spanHead, spanJsonWriter } from '../../signals/rows/span-json.ts';
+import { correlationMember, spanHead, spanJsonWriter } from '../../signals/rows/span-json.ts';
 import type { WrittenSpans } from '../../signals/query.ts';
 import { ENVELOPE_BYTES, PIECE_BYTES, piecesOf, type SpanPlace } from '../../signals/span-places.ts';
 import type { Ask } from '../connection.ts';
@@ -56,7 +56,7 @@ export async function* writtenSpans(ask: Ask, places: readonly SpanPlace<number>
     );
     for (const row of rows) {
       const [traceId, project] = row;
-      const correlation = correlationJson(project as string, row.slice(2, HEAD_WIDTH));
+      const correlation = correlationMember(project as string, row.slice(2, HEAD_WIDTH));
       write(spanHead(traceId as string), correlation, row.slice(HEAD_WIDTH));
     }
     yield json.take();

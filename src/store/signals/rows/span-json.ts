@@ -19,11 +19,17 @@ import type { JsonBytes } from './json-bytes.ts';
  * the same spans is the same text to the last byte, which `test/store/sqlite/span-json.test.ts` holds against drawn spans.
  */
 
-/** Times of one kind lie close together: most fall into the second that was spelled last, or are that very time. */
-const timeSpeller = () => {
+/** A text in one piece. What `+` makes is a tree of its parts, which is walked again in every span that it becomes a part of. */
+const inOnePiece = (...parts: readonly string[]): string => parts.join('');
+
+/**
+ * Spells a time as a member. Times of one kind lie close together: most fall into the second that was spelled last, or are that very time.
+ * @param opening what stands before the time
+ */
+const timeMember = (opening: string) => {
   let lastSeconds = Number.NaN;
   let lastNanos = Number.NaN;
-  let date = '';
+  let second = '';
   let spelled = '';
   return (seconds: number, nanos: number): string => {
     if (seconds === lastSeconds && nanos === lastNanos) return spelled;
@@ -31,83 +37,112 @@ const timeSpeller = () => {
     const fraction = nanos < 0 ? nanos + 1_000_000_000 : nanos;
     const whole = nanos < 0 ? seconds - 1 : seconds;
     if (seconds !== lastSeconds || nanos < 0 !== lastNanos < 0)
-      date = new Date(whole * 1000).toISOString().slice(0, -5);
+      second = inOnePiece(opening, new Date(whole * 1000).toISOString().slice(0, -5));
     lastSeconds = seconds;
     lastNanos = nanos;
-    if (fraction === 0) spelled = `"${date}Z"`;
-    else if (fraction % 1_000_000 === 0) spelled = `"${date}.${padded(fraction / 1_000_000, 3)}Z"`;
-    else if (fraction % 1_000 === 0) spelled = `"${date}.${padded(fraction / 1_000, 6)}Z"`;
-    else spelled = `"${date}.${padded(fraction, 9)}Z"`;
+    if (fraction === 0) spelled = `${second}Z"`;
+    else if (fraction % 1_000_000 === 0) spelled = second + (MILLISECONDS[fraction / 1_000_000] as string);
+    else if (fraction % 1_000 === 0) spelled = `${second}.${padded(fraction / 1_000, 6)}Z"`;
+    else spelled = `${second}.${padded(fraction, 9)}Z"`;
     return spelled;
   };
 };
 const padded = (value: number, digits: number): string => String(value).padStart(digits, '0');
+/** How a time ends that has so many milliseconds and nothing beyond them. */
+const MILLISECONDS = Array.from({ length: 1_000 }, (_, value) => `.${padded(value, 3)}Z"`);
 
-/** Texts that are spelled once: those of names and models come again and again. They are few, and short. */
-const MOST_SPELLED = 1_000;
-const LONGEST_SPELLED = 100;
-/** `JSON.stringify` of texts, remembered for those that come again. */
-const textSpeller = () => {
-  const spelled = new Map<string, string>();
-  return (text: string): string => {
-    if (text.length > LONGEST_SPELLED) return JSON.stringify(text);
-    const known = spelled.get(text);
-    if (known !== undefined) return known;
-    if (spelled.size >= MOST_SPELLED) spelled.clear();
-    const json = JSON.stringify(text);
-    spelled.set(text, json);
-    return json;
+/** What stands in JSON otherwise than in a text: quotes, backslashes, controls, and halves of pairs that stand alone. */
+const IS_ESCAPED = /["\\\u0000-\u001f\ud800-\udfff]/;
+/** `JSON.stringify` of a text. Nearly all names and ids stand in JSON as they are. */
+const spell = (text: string): string => (IS_ESCAPED.test(text) ? JSON.stringify(text) : `"${text}"`);
+/** `JSON.stringify` of a number. */
+const spellNumber = (value: number): string => (Number.isFinite(value) ? `${value}` : 'null');
+
+/** Members, each with what stands before its value; of a value that is not there nothing. */
+const textMember = (opening: string, value: Column | undefined): string =>
+  value === null || value === undefined ? '' : opening + spell(value as string);
+const numberMember = (opening: string, value: Column | undefined): string =>
+  value === null || value === undefined ? '' : opening + spellNumber(value as number);
+
+/** How many texts of a column are kept as they were spelled: a power of two. */
+const KEPT = 64;
+/**
+ * `textMember` of a column whose texts come again and again, as names and models do. A text has one place, which a few of its characters
+ * tell, and whoever comes there next takes it. A `Map` would look each text up in a table of all strings first, which takes longer than
+ * to spell it.
+ */
+const recurringMember = (opening: string) => {
+  const texts = new Array<string>(KEPT).fill('');
+  const members = new Array<string>(KEPT).fill(inOnePiece(opening, '""'));
+  return (value: Column): string => {
+    if (value === null) return '';
+    const text = value as string;
+    const { length } = text;
+    const place = (length + 7 * text.charCodeAt(length >> 1) + 31 * text.charCodeAt(length - 1)) & (KEPT - 1);
+    if (texts[place] === text) return members[place] as string;
+    texts[place] = text;
+    return (members[place] = inOnePiece(opening, spell(text)));
   };
 };
-
-const text = (value: Column | undefined): string => JSON.stringify(value);
-const member = (name: string, value: Column | undefined): string =>
-  value === null || value === undefined ? '' : `,"${name}":${JSON.stringify(value)}`;
+/** More than there are codes of a status. */
+const STATUS_CODES = 16;
 /** An object of members that each begin with a comma. */
 const object = (members: string): string => `{${members.slice(1)}}`;
 
-/** @param context the columns of CONTEXT_COLUMNS */
-export const correlationJson = (project: string, context: Row): string => {
+/**
+ * The member of a span that says what it belongs to.
+ * @param context the columns of CONTEXT_COLUMNS
+ */
+export const correlationMember = (project: string, context: Row): string => {
   const tags = context[CONTEXT.tags];
-  return object(
-    member('project', project) +
-      member('environment', context[CONTEXT.environment]) +
-      member('service_name', context[CONTEXT.serviceName]) +
-      member('service_version', context[CONTEXT.serviceVersion]) +
-      member('session_id', context[CONTEXT.sessionId]) +
-      member('thread_id', context[CONTEXT.threadId]) +
-      member('user_id', context[CONTEXT.userId]) +
-      member('request_id', context[CONTEXT.requestId]) +
-      member('release', context[CONTEXT.release]) +
-      member('run_id', context[CONTEXT.runId]) +
-      member('resource_id', context[CONTEXT.resourceId]) +
-      member('experiment_id', context[CONTEXT.experimentId]) +
-      (tags === null || tags === undefined || tags === '[]' ? '' : `,"tags":${tags as string}`),
+  return inOnePiece(
+    ',"correlation":',
+    object(
+      textMember(',"project":', project) +
+        textMember(',"environment":', context[CONTEXT.environment]) +
+        textMember(',"service_name":', context[CONTEXT.serviceName]) +
+        textMember(',"service_version":', context[CONTEXT.serviceVersion]) +
+        textMember(',"session_id":', context[CONTEXT.sessionId]) +
+        textMember(',"thread_id":', context[CONTEXT.threadId]) +
+        textMember(',"user_id":', context[CONTEXT.userId]) +
+        textMember(',"request_id":', context[CONTEXT.requestId]) +
+        textMember(',"release":', context[CONTEXT.release]) +
+        textMember(',"run_id":', context[CONTEXT.runId]) +
+        textMember(',"resource_id":', context[CONTEXT.resourceId]) +
+        textMember(',"experiment_id":', context[CONTEXT.experimentId]) +
+        (tags === null || tags === undefined || tags === '[]' ? '' : `,"tags":${tags as string}`),
+    ),
   );
 };
 
 const detailsOf = (stored: string): string => {
   const [input, output] = JSON.parse(stored) as [Usage['inputDetails'] | null, Usage['outputDetails'] | null];
-  const read = (details: Record<string, number | undefined>, names: readonly (readonly [string, string])[]): string =>
-    object(names.map(([wire, held]) => member(wire, details[held])).join(''));
-  return (
-    (input === null || input === undefined ? '' : `,"input_details":${read(input, INPUT_DETAILS)}`) +
-    (output === null || output === undefined ? '' : `,"output_details":${read(output, OUTPUT_DETAILS)}`)
-  );
+  let json = '';
+  if (input !== null && input !== undefined)
+    json += `,"input_details":${object(
+      numberMember(',"cache_read":', input.cacheRead) +
+        numberMember(',"cache_write":', input.cacheWrite) +
+        numberMember(',"cache_write_5m":', input.cacheWrite5m) +
+        numberMember(',"cache_write_1h":', input.cacheWrite1h) +
+        numberMember(',"audio":', input.audio) +
+        numberMember(',"text":', input.text),
+    )}`;
+  if (output !== null && output !== undefined)
+    json += `,"output_details":${object(
+      numberMember(',"reasoning":', output.reasoning) +
+        numberMember(',"audio":', output.audio) +
+        numberMember(',"text":', output.text),
+    )}`;
+  return json;
 };
-const INPUT_DETAILS = [
-  ['cache_read', 'cacheRead'],
-  ['cache_write', 'cacheWrite'],
-  ['cache_write_5m', 'cacheWrite5m'],
-  ['cache_write_1h', 'cacheWrite1h'],
-  ['audio', 'audio'],
-  ['text', 'text'],
-] as const;
-const OUTPUT_DETAILS = [
-  ['reasoning', 'reasoning'],
-  ['audio', 'audio'],
-  ['text', 'text'],
-] as const;
+
+const usageOf = (input: Column, output: Column, total: Column, details: Column): string => {
+  let counts = input === null ? '' : `"input_tokens":${spellNumber(input as number)}`;
+  if (output !== null) counts += `${counts === '' ? '' : ','}"output_tokens":${spellNumber(output as number)}`;
+  if (total !== null) counts += `${counts === '' ? '' : ','}"total_tokens":${spellNumber(total as number)}`;
+  if (counts === '') return '';
+  return `,"usage":{${counts}${details === null ? '' : detailsOf(details as string)}}`;
+};
 
 /** A key that reads as an array index stands first in an object, wherever it was added. */
 const ARRAY_INDEX = /^(?:0|[1-9]\d{0,9})$/;
@@ -127,7 +162,6 @@ const attributesOf = (
   value: Written,
   otherKey: string | null,
   other: Written | undefined,
-  spell: (text: string) => string,
 ): (string | Written)[] => {
   const hasOther = otherKey !== null && other !== undefined;
   const name = `${spell(key)}:`;
@@ -159,7 +193,7 @@ const linksOf = (stored: string): string =>
     .join()}]`;
 
 /** The member with which the JSON of every span of a trace begins, and a comma before it. */
-export const spanHead = (traceId: string): string => `,{"trace_id":${text(traceId)},"span_id":`;
+export const spanHead = (traceId: string): string => inOnePiece(',{"trace_id":', spell(traceId), ',"span_id":');
 
 /** Places in the rows of a writer of spans. */
 const AT = {
@@ -206,16 +240,42 @@ const AT = {
  * tokens, usage_details, total_cost, input_cost, output_cost, currency, is_estimated, price_book_id, error_message, error_type, scope_name;
  * with payloads those of `span_payloads` after the number, of which input and output may be bytes: JSON among them is copied as it is. No
  * column is a bigint.
- * @returns a function of the head, the correlation as JSON, and the row. It writes a comma and the span
+ * @returns a function of the head, the member of the correlation, and the row. It writes a comma and the span
  */
 export const spanJsonWriter = (
   payloads: boolean,
   into: JsonBytes,
 ): ((head: string, correlation: string, row: StoredRow) => void) => {
-  const [startTime, endTime, receiptTime] = [timeSpeller(), timeSpeller(), timeSpeller()];
-  const spell = textSpeller();
-  const held = (row: StoredRow, at: number): string | null => (row[at] as string | null | undefined) ?? null;
-  const named = (name: string, value: string | null): string => (value === null ? '' : `${name}${spell(value)}`);
+  const [startTime, endTime, receiptTime] = [
+    timeMember(',"start_time":"'),
+    timeMember(',"end_time":"'),
+    timeMember(',"received_at":"'),
+  ];
+  const name = recurringMember(',"name":');
+  const model = recurringMember(',"model":');
+  const provider = recurringMember(',"provider":');
+  const entityName = recurringMember(',"entity_name":');
+  const currencyOf = recurringMember(',"currency":');
+  const priceBook = recurringMember(',"price_book_id":');
+  const scopeName = recurringMember(',"scope_name":');
+  /** Kind and status, by the codes of both. */
+  const states: string[] = [];
+  const state = (kind: Column, status: Column): string =>
+    (states[Number(kind) * STATUS_CODES + Number(status)] ??= inOnePiece(
+      `,"kind":"${kindOf(kind)}"`,
+      `,"status":"${statusOf(status)}"`,
+    ));
+  let lastParent: Column = null;
+  let lastParentMember = '';
+  /** Siblings follow each other. */
+  const parentMember = (parent: string): string => {
+    if (parent !== lastParent) {
+      lastParent = parent;
+      lastParentMember = inOnePiece(',"parent_span_id":', spell(parent));
+    }
+    return lastParentMember;
+  };
+  const column = (row: StoredRow, at: number): Column => (row[at] as Column | undefined) ?? null;
   /** What was not written yet. */
   let json = '';
   const flush = (): void => {
@@ -244,59 +304,67 @@ export const spanJsonWriter = (
   };
 
   return (head, correlation, row) => {
-    const parent = held(row, AT.parentSpanId);
-    json = `${head}${text(row[AT.spanId] as string)}${named(',"parent_span_id":', parent)},"name":${spell(row[AT.name] as string)}`;
-    json += `,"kind":"${kindOf(row[AT.kind])}","status":"${statusOf(row[AT.status])}"`;
-    json += `,"start_time":${startTime(row[AT.start] as number, row[AT.start + 1] as number)}`;
-    const end = row[AT.end];
-    if (end !== null) json += `,"end_time":${endTime(end as number, row[AT.end + 1] as number)}`;
-    json += parent === null ? ',"is_root":true' : ',"is_root":false';
-    json += row[AT.isEvent] === 1 ? ',"is_event":true' : ',"is_event":false';
-    json += `,"received_at":${receiptTime(row[AT.received] as number, row[AT.received + 1] as number)}`;
+    const parent = column(row, AT.parentSpanId);
+    json = head + spell(row[AT.spanId] as string);
+    if (parent !== null) json += parentMember(parent as string);
+    json += name(column(row, AT.name));
+    json += state(column(row, AT.kind), column(row, AT.status));
+    json += startTime(row[AT.start] as number, row[AT.start + 1] as number);
+    const end = column(row, AT.end);
+    if (end !== null) json += endTime(end as number, row[AT.end + 1] as number);
+    if (row[AT.isEvent] === 1)
+      json += parent === null ? ',"is_root":true,"is_event":true' : ',"is_root":false,"is_event":true';
+    else json += parent === null ? ',"is_root":true,"is_event":false' : ',"is_root":false,"is_event":false';
+    json += receiptTime(row[AT.received] as number, row[AT.received + 1] as number);
 
     const forms = payloads ? Number(row[AT.forms] ?? 0) : 0;
     const input = payload(',"input":', row, AT.input, (forms & INPUT_IS_JSON) !== 0);
     const output = payload(',"output":', row, AT.output, (forms & OUTPUT_IS_JSON) !== 0);
 
-    json += named(',"model":', held(row, AT.model));
-    json += named(',"provider":', held(row, AT.provider));
-    json += named(',"entity_name":', held(row, AT.entityName));
-    const tokens =
-      member('input_tokens', row[AT.inputTokens] as Column) +
-      member('output_tokens', row[AT.outputTokens] as Column) +
-      member('total_tokens', row[AT.totalTokens] as Column);
-    const details = held(row, AT.usageDetails);
-    if (tokens !== '') json += `,"usage":${object(tokens + (details === null ? '' : detailsOf(details)))}`;
-    const total = row[AT.totalCost] ?? null;
-    const currency = held(row, AT.currency);
+    json += model(column(row, AT.model));
+    json += provider(column(row, AT.provider));
+    json += entityName(column(row, AT.entityName));
+    const usage = usageOf(
+      column(row, AT.inputTokens),
+      column(row, AT.outputTokens),
+      column(row, AT.totalTokens),
+      column(row, AT.usageDetails),
+    );
+    if (usage !== '') json += usage;
+    const total = column(row, AT.totalCost);
+    const currency = column(row, AT.currency);
     if (total !== null && currency !== null) {
-      json += `,"cost":{"total_cost":${text(total as number)}${member('input_cost', row[AT.inputCost] as Column)}${member('output_cost', row[AT.outputCost] as Column)}`;
-      json += `,"currency":${spell(currency)},"is_estimated":${row[AT.isEstimated] === 1}`;
-      json += `${named(',"price_book_id":', held(row, AT.priceBook))}}`;
+      json += `,"cost":{"total_cost":${spellNumber(total as number)}`;
+      json += numberMember(',"input_cost":', column(row, AT.inputCost));
+      json += numberMember(',"output_cost":', column(row, AT.outputCost));
+      json += currencyOf(currency);
+      json += row[AT.isEstimated] === 1 ? ',"is_estimated":true' : ',"is_estimated":false';
+      json += priceBook(column(row, AT.priceBook));
+      json += '}';
     }
-    const message = (payloads ? held(row, AT.errorMessage) : null) ?? held(row, AT.listedMessage);
-    if (message !== null)
-      json += `,"error":${object(
-        member('message', message) +
-          member('type', held(row, AT.errorType)) +
-          member('stack', payloads ? held(row, AT.errorStack) : null),
-      )}`;
-    json += `,"correlation":${correlation}`;
+    const message = (payloads ? column(row, AT.errorMessage) : null) ?? column(row, AT.listedMessage);
+    if (message !== null) {
+      json += `,"error":{"message":${spell(message as string)}`;
+      json += textMember(',"type":', column(row, AT.errorType));
+      json += `${textMember(',"stack":', payloads ? column(row, AT.errorStack) : null)}}`;
+    }
+    json += correlation;
     if (payloads) {
-      const attributes = held(row, AT.attributes) ?? '{}';
-      const inputAttribute = held(row, AT.inputAttribute);
-      const outputAttribute = held(row, AT.outputAttribute);
+      const attributes = (column(row, AT.attributes) ?? '{}') as string;
+      const inputAttribute = column(row, AT.inputAttribute) as string | null;
+      const outputAttribute = column(row, AT.outputAttribute) as string | null;
       json += ',"attributes":';
       if (input !== undefined && inputAttribute !== null)
-        for (const part of attributesOf(attributes, inputAttribute, input, outputAttribute, output, spell)) put(part);
+        for (const part of attributesOf(attributes, inputAttribute, input, outputAttribute, output)) put(part);
       else if (output !== undefined && outputAttribute !== null)
-        for (const part of attributesOf(attributes, outputAttribute, output, null, undefined, spell)) put(part);
+        for (const part of attributesOf(attributes, outputAttribute, output, null, undefined)) put(part);
       else json += attributes;
-      const events = held(row, AT.events);
-      const links = held(row, AT.links);
+      const events = column(row, AT.events) as string | null;
+      const links = column(row, AT.links) as string | null;
       json += `,"events":${events === null ? '[]' : eventsOf(events)},"links":${links === null ? '[]' : linksOf(links)}`;
     }
-    json += `${named(',"scope_name":', held(row, AT.scopeName))}}`;
+    json += scopeName(column(row, AT.scopeName));
+    json += '}';
     flush();
   };
 };

@@ -36,7 +36,8 @@ import {
 } from '../../signals/rows/evaluation-rows.ts';
 import type { OpenedTrace } from './read-spans.ts';
 import type { RowPage } from './read-traces.ts';
-import type { SpanPlaces, SpansPiece } from './span-json.ts';
+import { somePlaces, type SpanPlaces } from './places.ts';
+import type { SpansPiece } from './span-json.ts';
 import { decodeView, encodeView } from '../../signals/rows/saved-view.ts';
 import { createRoomFlag, isRefusing, type RoomFlag } from '../room.ts';
 import { takenBuffers } from '../taken-buffers.ts';
@@ -276,13 +277,9 @@ export const openSqliteSignalStore = async (options: SqliteSignalStoreOptions): 
   const bufferTaken = takenBuffers();
   /** Spans as JSON, in their order. While a piece is taken, the next are read. */
   async function* writtenSpans(places: SpanPlaces, first: SpansPiece, payloads: boolean): AsyncGenerator<Uint8Array> {
-    const { traces, ids } = places;
+    const count = places.spans.length;
     const ask = (from: number, to: number) => {
-      const some: SpanPlaces = {
-        traces: typeof traces === 'number' ? traces : traces.slice(from, to),
-        ids: ids.slice(from, to),
-      };
-      const piece = read<SpansPiece>('writeSpans', some, payloads);
+      const piece = read<SpansPiece>('writeSpans', somePlaces(places, from, to), payloads);
       piece.catch(() => {}); // the reader that goes on meets it
       return { from, to, piece };
     };
@@ -292,8 +289,8 @@ export const openSqliteSignalStore = async (options: SqliteSignalStoreOptions): 
     let asked = taken;
     for (;;) {
       const likely = Math.floor(ASKED_BYTES / Math.max(1, bytes.length / taken));
-      while (ahead.length < pieces && asked < ids.length) {
-        const to = Math.min(asked + Math.max(1, Math.min(likely, PLACES_AT_ONCE)), ids.length);
+      while (ahead.length < pieces && asked < count) {
+        const to = Math.min(asked + Math.max(1, Math.min(likely, PLACES_AT_ONCE)), count);
         ahead.push(ask(asked, to));
         asked = to;
       }

@@ -6,10 +6,11 @@ import { facets, kindCode, statusCodesOf, storedFacet } from '../../signals/rows
 import { type RowPage, TRACE_COLUMNS } from './read-traces.ts';
 import { timeAndRow } from '../../signals/position.ts';
 import { projectNumbers, type Statements } from './statements.ts';
-import { waterfall, type WaterfallReader } from '../../signals/waterfall.ts';
+import { waterfall, waterfallOrder, type WaterfallReader } from '../../signals/waterfall.ts';
 import { joiningOf, SUMMARY } from '../../signals/rows/joined-trace.ts';
 import { payloadReaderOf } from './read-payloads.ts';
-import { estimateBytes, spanWeigher, type SpanPlaces, type SpansPiece, writeSpans } from './span-json.ts';
+import { placesOf, type SpanPlaces } from './places.ts';
+import { estimateBytes, spanWeigher, type SpansPiece, writeSpans } from './span-json.ts';
 import type { Row } from '../../signals/rows/columns.ts';
 
 const CONTEXTS = CONTEXT_COLUMNS.split(', ')
@@ -101,8 +102,35 @@ const measureTrace = (statements: Statements, parts: readonly Row[], payloads: b
 /** A trace of so many spans is opened at once: that takes no longer than to measure it. */
 const OPENED_AT_ONCE = 256;
 
-type Place = readonly [spanId: string, parentSpanId: string | null, start: bigint, trace: number];
-const inPlaces: WaterfallReader<Place> = { id: ([id]) => id, parent: ([, parent]) => parent, start: ([, , at]) => at };
+/** Where the spans of traces stand, in waterfall order. */
+const placesInOrder = (statements: Statements, traces: readonly number[]): SpanPlaces => {
+  // A start is read as two numbers: as one it would be a bigint, which takes longer to make and to compare.
+  const read = statements.raw<[span: number, id: string, parent: string | null, seconds: number, nanos: number]>(
+    `SELECT s.span, s.span_id, s.parent_span_id, s.start_ns / 1000000000, s.start_ns % 1000000000
+     FROM spans AS s WHERE s.trace = ?`,
+  );
+  const traceOf: number[] = [];
+  const spans: number[] = [];
+  const ids: string[] = [];
+  const parents: (string | null)[] = [];
+  const seconds: number[] = [];
+  const nanos: number[] = [];
+  for (const trace of traces)
+    for (const row of read.all(trace)) {
+      traceOf.push(trace);
+      spans.push(row[0]);
+      ids.push(row[1]);
+      parents.push(row[2]);
+      seconds.push(row[3]);
+      nanos.push(row[4]);
+    }
+  const compareStarts = (a: number, b: number): number =>
+    (seconds[a] as number) - (seconds[b] as number) || (nanos[a] as number) - (nanos[b] as number);
+  const order = waterfallOrder({ ids, parents, compareStarts });
+  const inOrder = <T>(column: readonly T[]): T[] => order.map((place) => column[place] as T);
+  const [only, other] = traces;
+  return placesOf(only !== undefined && other === undefined ? only : inOrder(traceOf), inOrder(spans), inOrder(ids));
+};
 
 export type OpenedTrace = [trace: Row, projects: string[], places: SpanPlaces, bytes: number, first: SpansPiece];
 
@@ -124,25 +152,14 @@ export const openTrace = (
   if (!isExpected && count > OPENED_AT_ONCE) return measureTrace(statements, found, payloads);
   const traces = found.map(([trace]) => Number(trace));
   const parts = found.map(([, ...row]) => row);
-  const read = statements.exact<[string, string | null, bigint]>(
-    'SELECT s.span_id, s.parent_span_id, s.start_ns FROM spans AS s WHERE s.trace = ?',
-  );
-  const lines = waterfall(
-    traces.flatMap((trace) => read.all(trace).map((row): Place => [...row, trace])),
-    inPlaces,
-  );
-  const [only, other] = traces;
-  const places: SpanPlaces = {
-    traces: only !== undefined && other === undefined ? only : lines.map(([, , , trace]) => trace),
-    ids: lines.map(([id]) => id),
-  };
+  const places = placesInOrder(statements, traces);
   const first = writeSpans(statements, places, payloads);
   const [written, taken] = first;
   return [
     parts.length === 1 ? (parts[0] as Row) : joinParts(statements, parts, traces),
     parts.map((part) => part[SUMMARY.project] as string),
     places,
-    taken < lines.length && !isExpected ? measureTrace(statements, found, payloads) : written.length,
+    taken < places.spans.length && !isExpected ? measureTrace(statements, found, payloads) : written.length,
     first,
   ];
 };
@@ -302,9 +319,15 @@ export const openSpans = (
   query: SpanQuery,
 ): [places: SpanPlaces, bytes: number, first: SpansPiece, next: Position | undefined] => {
   const [spans, next] = pageOfSpans(statements, query);
-  const find = statements.raw<[number, string]>('SELECT s.trace, s.span_id FROM spans AS s WHERE s.span = ?');
+  const find = statements.raw<[trace: number, id: string, span: number]>(
+    'SELECT s.trace, s.span_id, s.span FROM spans AS s WHERE s.span = ?',
+  );
   const found = spans.map((span) => find.get(span)).filter((row) => row !== undefined);
-  const places: SpanPlaces = { traces: found.map(([trace]) => trace), ids: found.map(([, id]) => id) };
+  const places = placesOf(
+    found.map(([trace]) => trace),
+    found.map(([, , span]) => span),
+    found.map(([, id]) => id),
+  );
   const first = writeSpans(statements, places, query.payloads);
   return [places, estimateBytes(statements, spans, found.length, query.payloads), first, next];
 };

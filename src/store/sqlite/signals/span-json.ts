@@ -1,11 +1,10 @@
 import { CONTEXT_COLUMNS, type Row, type StoredRow } from '../../signals/rows/columns.ts';
 import { jsonBytes, type JsonBytes } from '../../signals/rows/json-bytes.ts';
-import { correlationJson, spanHead, spanJsonWriter } from '../../signals/rows/span-json.ts';
+import { correlationMember, spanHead, spanJsonWriter } from '../../signals/rows/span-json.ts';
+import { idAt, somePlaces, type SpanPlaces } from './places.ts';
 import { payloadReaderOf } from './read-payloads.ts';
 import type { Statements } from './statements.ts';
 
-/** Where spans are found: their ids, with the row number of the trace of each, or the one that all of them have. */
-export type SpanPlaces = { readonly traces: number | readonly number[]; readonly ids: readonly string[] };
 /** What was made of the first places: UTF-8, each span with a comma before it. */
 export type SpansPiece = [bytes: Uint8Array, taken: number];
 
@@ -28,6 +27,10 @@ const SPAN = `s.context, s.span_id, s.parent_span_id, s.name, s.kind, s.status, 
   s.is_event, ${time('s.received_ns')}, s.model, s.provider, s.entity_name, s.input_tokens, s.output_tokens, s.total_tokens,
   s.usage_details, s.total_cost, s.input_cost, s.output_cost, s.currency, s.is_estimated, s.price_book_id, s.error_message,
   s.error_type, s.scope_name`;
+
+/** A row of `SPAN`, the trace, and last the number of the span, which is `null` where there is none. */
+type FoundRow = [...Row, trace: number | null, span: number | null];
+const FOUND = `SELECT ${SPAN}, s.trace, s.span`;
 
 /** A reader of the rows of `SPAN`, with the payloads behind them; it remembers what spans of one trace have in common. */
 const spanWriter = (statements: Statements, payloads: boolean, into: JsonBytes) => {
@@ -59,7 +62,7 @@ const spanWriter = (statements: Statements, payloads: boolean, into: JsonBytes) 
     const context = Number(row[0]);
     let correlation = of.contexts.get(context);
     if (correlation === undefined) {
-      correlation = correlationJson(of.project, findContext.get(trace, context) ?? []);
+      correlation = correlationMember(of.project, findContext.get(trace, context) ?? []);
       of.contexts.set(context, correlation);
     }
     write(of.head, correlation, row);
@@ -71,31 +74,29 @@ const spanWriter = (statements: Statements, payloads: boolean, into: JsonBytes) 
  * sent again is written as it is now.
  */
 export const writeSpans = (statements: Statements, places: SpanPlaces, payloads: boolean): SpansPiece => {
-  const { traces } = places;
-  const ids = places.ids.slice(0, PIECE_PLACES);
-  const ofOneTrace = typeof traces === 'number';
-  // One statement walks the places in their order: asked one by one, rows take longer to be found than to be read.
-  const find = statements.raw<[...Row, span: number, trace: number, place: number]>(
-    `SELECT ${SPAN}, s.span, s.trace, j.key FROM json_each(?) AS j CROSS JOIN spans AS s INDEXED BY spans_by_id
-     ON ${ofOneTrace ? 's.trace = ? AND s.span_id = j.value' : 's.trace = j.value ->> 0 AND s.span_id = j.value ->> 1'}`,
-  );
+  const asked = somePlaces(places, 0, PIECE_PLACES);
+  const count = asked.spans.length;
+  // One statement finds all rows in the order of their places, and has an empty one where none is left: asked one by one, rows take
+  // longer to be found than to be read, and by their ids three times as long as by their numbers.
+  const rows = statements
+    .raw<FoundRow>(`${FOUND} FROM json_each(?) AS j LEFT JOIN spans AS s ON s.span = j.value`)
+    .all(`[${asked.spans.join()}]`);
+  const sentAgain = statements.raw<FoundRow>(`${FOUND} FROM spans AS s WHERE s.trace = ? AND s.span_id = ?`);
   const reader = payloads ? payloadReaderOf(statements) : undefined;
-  const rows = ofOneTrace
-    ? find.all(JSON.stringify(ids), traces)
-    : find.all(JSON.stringify(ids.map((id, place) => [traces[place], id])));
-  const room = ids.length * (payloads ? SPAN_BYTES.withPayloads : SPAN_BYTES.without);
+  const room = count * (payloads ? SPAN_BYTES.withPayloads : SPAN_BYTES.without);
   const json = jsonBytes(Math.min(room, PIECE_BYTES + LAST_SPAN_BYTES));
   const write = spanWriter(statements, payloads, json);
-  for (const found of rows) {
-    const row: StoredRow = found;
-    const place = Number(row.pop());
-    const trace = Number(row.pop());
-    const span = Number(row.pop());
+  for (let place = 0; place < count; place++) {
+    let row: StoredRow | undefined = rows[place];
+    if (row?.at(-1) === null) row = sentAgain.get(...idAt(asked, place));
+    if (row === undefined) continue;
+    const span = row.pop() as number;
+    const trace = row.pop() as number;
     if (reader !== undefined) row.push(...(reader.findStored(span) ?? []));
     write(trace, row);
     if (json.length >= PIECE_BYTES) return [json.take(), place + 1];
   }
-  return [json.take(), ids.length];
+  return [json.take(), count];
 };
 
 /** Tells what a span will weigh as JSON, in bytes: sizes stand in the heads of rows and in the indexes of blocks, so no payload is read. */
