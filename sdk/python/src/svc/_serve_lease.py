@@ -5,82 +5,32 @@ import contextvars
 import math
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from . import _json
-from ._errors import InterruptReason, Retryable, ServiceError, StepFailure, SvcError
-from ._follow import is_over
+from ._declaration import Declaration
+from ._errors import InterruptReason, Retryable, StepFailure, SvcError
 from ._heart import Heart, Pulse
 from ._http import DEFAULT_TIMEOUT_SECONDS
-from ._retry import UNTIL_ANSWERED, RetryPolicy, with_retries
+from ._lease_calls import Failure, How, LeaseCalls
 from ._signal import Signal
 from ._span import TraceContext
 from ._step import Step
-from ._step_calls import StepCall, StepCalls, StepVerb
+from ._step_calls import StepCall
 from ._typed import MismatchError
 from ._usage import UsageTotals, usage_members
 from ._wire import WireError
 
 if TYPE_CHECKING:
-    import logging
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
-    from ._body_loop import BodyLoop
-    from ._instrumentation import Instrumentation
-    from ._timers import Timers
+    from ._lease_calls import Answer, First, LeaseHost
     from ._wire import Lease
     from ._workflow import Body
 
-_REFUSALS = ("already_applied", "fenced", "run_terminal", "not_started")
 _MESSAGE_LIMIT_CHARACTERS = 8 * 1024
 
 
-@dataclass(frozen=True)
-class LeaseHost:
-    """What leases need of their worker."""
-
-    calls: StepCalls
-    worker_id: str
-    worker_body: bytes
-    """Of a call that says no more than whose it is."""
-    heartbeat_seconds: float
-    lease_ttl_seconds: float
-    instrumentation: Instrumentation
-    logger: logging.Logger
-    loop: BodyLoop
-    timers: Timers
-    force: Signal
-    """Fires when bodies must end: the time that a stopping worker gives them is over."""
-    settle_seconds: float
-    """How long a body may take to end after that."""
-    on_run_end: Callable[[str], None]
-    """Called when an answer says that the run of a lease has ended."""
-
-
-@dataclass(frozen=True)
-class _Answer:
-    """`rejected`: refused for another reason than the state of the lease: a bug, a key, a body that is too large."""
-
-    kind: Literal["taken", "refused", "rejected", "unanswered"]
-    reason: str = ""
-    error: ServiceError | None = None
-
-
-@dataclass(frozen=True)
-class _How:
-    """How long to try one call: until it is answered, or until the signal."""
-
-    signal: Signal | None = None
-    policy: RetryPolicy = UNTIL_ANSWERED
-
-
-@dataclass(frozen=True)
-class _Failure:
-    error: Mapping[str, str]
-    retry_after_ms: int | None = None
-
-
-_GIVEN_BACK = _Failure(
+_GIVEN_BACK = Failure(
     # Not the fault of the step: the class that spends no budget, here with no wait.
     {"class": "rate_limited", "code": "worker_stopping", "message": "the worker stopped while the step ran"},
     retry_after_ms=0,
@@ -95,106 +45,29 @@ def _message_of(error: BaseException) -> str:
     return (text or type(error).__name__)[:_MESSAGE_LIMIT_CHARACTERS]
 
 
-def _failure_of(error: BaseException) -> _Failure:
+def _failure_of(error: BaseException) -> Failure:
     """What a body that raised an error means by it. The message travels; the stack never does."""
     message = _message_of(error)
     if not isinstance(error, (Retryable, StepFailure)):
-        return _Failure({"class": "fatal", "message": message})
+        return Failure({"class": "fatal", "message": message})
     wait = error.retry_after_ms
     # A whole number of milliseconds, and no shorter than was asked.
     later = None if wait is None else math.ceil(wait)
     if isinstance(error, Retryable):
-        return _Failure({"class": "retryable", "message": message}, later)
+        return Failure({"class": "retryable", "message": message}, later)
     code = {} if error.code is None else {"code": error.code}
-    return _Failure({"class": error.error_class, **code, "message": message}, later)
+    return Failure({"class": error.error_class, **code, "message": message}, later)
 
 
-_First = tuple[Any, "SvcError | None"]
-"""What came of a first try: its answer, or why there is none."""
+@dataclass(frozen=True)
+class _Report:
+    """What an attempt came to."""
 
-
-class _LeaseCalls:
-    """The four worker calls of one lease."""
-
-    def __init__(self, host: LeaseHost, lease: Lease) -> None:
-        self._host = host
-        self._lease = lease
-        self._has_freed = False
-        """A report said that the slot is free. A second one must not have it claimed again."""
-
-    def _step_call(self, verb: StepVerb, body: bytes) -> StepCall:
-        frees_slot = verb in ("complete", "fail") and not self._has_freed
-        self._has_freed = self._has_freed or frees_slot
-        return StepCall(verb, self._lease.lease_id, body, frees_slot=frees_slot)
-
-    def body_of(self, **fields: object) -> bytes:
-        """Raises TypeError, ValueError or RecursionError on what is not JSON."""
-        return _json.encode({"worker_id": self._host.worker_id, **fields})
-
-    def call(self, verb: StepVerb, body: bytes, how: _How, first: _First | None = None) -> _Answer:
-        """Calls until it is answered; `first` is what came of a first try that was made before."""
-        made = [] if first is None else [first]
-
-        def make() -> Any:
-            if not made:
-                return self._host.calls.make(self._step_call(verb, body))
-            answer, error = made.pop()
-            if error is not None:
-                raise error
-            return answer
-
-        try:
-            # The signal ends the waiting between tries. A call on its way is let go on: it may be the one that lands.
-            answer = with_retries(how.policy, make, how.signal)
-        except SvcError as error:
-            return self.read(None, error)
-        return self.read(answer, None)
-
-    def read(self, answer: Any, error: SvcError | None) -> _Answer:
-        run_id = self._lease.run_id
-        if error is None:
-            status = answer.get("run_status") if isinstance(answer, dict) else None
-            if isinstance(status, str) and is_over(status):
-                self._host.on_run_end(run_id)
-            return _Answer("taken")
-        # A fault of the service says nothing about the report; the step must not fail for it.
-        if not isinstance(error, ServiceError) or error.status >= 500 or error.retryable:
-            return _Answer("unanswered")
-        if error.code == "run_terminal":
-            self._host.on_run_end(run_id)
-        if error.status == 409 and error.code in _REFUSALS:
-            return _Answer("refused", error.code)
-        return _Answer("rejected", error=error)
-
-    def declare(self, answered: Callable[[_First], None]) -> None:
-        """Sends the first declaration that the body starts, and calls back with what came of it.
-
-        Nobody waits for it, so those of all leases that came together travel together.
-        """
-        self._host.calls.submit(
-            self._step_call("started", self._host.worker_body), lambda answer, error: answered((answer, error))
-        )
-
-    def started(self, how: _How, first: _First) -> _Answer:
-        return self.call("started", self._host.worker_body, how, first)
-
-    def report(self, body: bytes, answered: Callable[[_First], None]) -> None:
-        """Sends the first complete, and calls back with what came of it."""
-        self._host.calls.submit(self._step_call("complete", body), lambda answer, error: answered((answer, error)))
-
-    def fail(self, failure: _Failure, usage: Sequence[object], how: _How) -> _Answer:
-        fields: dict[str, object] = {"error": failure.error}
-        if failure.retry_after_ms is not None:
-            fields["retry_after_ms"] = failure.retry_after_ms
-        if usage:
-            fields["usage"] = usage
-        try:
-            body = self.body_of(**fields)
-        except (TypeError, ValueError, RecursionError):
-            # A usage that is not JSON must not keep the failure from being told.
-            fields.pop("usage", None)
-            body = self.body_of(**fields)
-        return self.call("fail", body, how)
+    call: StepCall
+    how: How
+    failure: Failure | None = None
+    """What is reported; `None` for an output."""
+    usage: Sequence[object] = ()
 
 
 class ServedLease:
@@ -204,40 +77,43 @@ class ServedLease:
     on each of the four refusals. See service.md, "Worker protocol".
     """
 
-    def __init__(
-        self,
-        host: LeaseHost,
-        lease: Lease,
-        body: Body | None,
-        threads: Callable[[Callable[[], None]], None],
-        on_end: Callable[[], None],
-    ) -> None:
-        """`body` is absent when this worker does not hold the definition, the version or the step.
-
-        `threads` runs what must wait, and `on_end` is called, maybe more than once, when all is over.
-        """
+    def __init__(self, host: LeaseHost, lease: Lease, body: Body | None) -> None:
+        """`body` is absent when this worker does not hold the definition, the version or the step."""
         self._host = host
         self.lease = lease
         self._body = body
-        self._threads = threads
-        self._on_end = on_end
-        self._calls = _LeaseCalls(host, lease)
+        self._calls = LeaseCalls(host, lease)
+        self._declaration: Declaration | None = None
+        """Of a body that begins while it is on its way."""
+        self._ended = False
         self._heart: Heart | None = None
         self._remove_force: Callable[[], None] = lambda: None
         self._interruption = Signal()
         self._reason: InterruptReason | None = None
-        self.left_behind = Signal()
-        """Fires when the body did not end in time: its worker no longer waits for it."""
-        self.name = f"{lease.definition_id}@{lease.definition_version}/{lease.step_id} of run {lease.run_id}"
+        self._left_behind = False
+        """The body did not end in time: its worker no longer waits for it."""
+
+    @property
+    def name(self) -> str:
+        lease = self.lease
+        return f"{lease.definition_id}@{lease.definition_version}/{lease.step_id} of run {lease.run_id}"
 
     def begin(self) -> None:
         """Declares the lease started, and goes on by itself; only its body, and what must wait, has a thread.
 
         Where this worker does not hold the step, nothing is declared. Neither raises nor waits.
         """
-        body = self._body
+        host, lease, body = self._host, self.lease, self._body
         if body is None:
+            host.calls.motion.begin()
             self._go_on(self._refuse_unheld)
+        elif lease.delivery == "at_least_once" and lease.attempt == 1 and not host.force.fired:
+            # In an attempt before it the body may have ended its process before that sent anything.
+            declaration = Declaration()
+            self._declaration = declaration
+            host.calls.motion.begin()
+            declaration.item = self._calls.declare(lambda first: self._on_declared(declaration, first))
+            self._go_on(lambda: self._serve_early(body, declaration))
         else:
             self._calls.declare(lambda first: self._go_on(lambda: self._serve(body, first)))
 
@@ -253,15 +129,50 @@ class ServedLease:
                 self._host.logger.error("%s: %s", self.name, _message_of(error))  # noqa: TRY400
                 self._end()
 
-        self._threads(guarded)
+        try:
+            self._host.threads(guarded)
+        except RuntimeError:
+            words = "no thread can be started for %s; another worker gets its step"
+            self._host.logger.error(words, self.name)  # noqa: TRY400
+            self._end()
 
     def _end(self) -> None:
+        self._ended = True
         self._remove_force()
-        if self._heart is not None:
-            self._heart.stop()
-        self._on_end()
+        # They hold one another no longer: what is left needs no collector.
+        heart, self._heart = self._heart, None
+        if heart is not None:
+            heart.stop()
+        if self._declaration is not None:
+            self._declaration.over.fire()
+        self._host.on_end(self)
 
-    def _settle(self, answer: _Answer) -> None:
+    def _on_declared(self, declaration: Declaration, first: First) -> None:
+        """Nobody waits for the answer: a thread is needed only where it is none."""
+        answer = self._calls.read(*first)
+        if answer.kind == "unanswered" and not self._ended:
+            self._go_on(lambda: self._declare_again(declaration, first))
+        else:
+            declaration.settle(answer, self._on_refusal)
+            self._host.calls.motion.end()
+
+    def _declare_again(self, declaration: Declaration, first: First) -> None:
+        remove = self._host.force.on_fire(declaration.over.fire)
+        answer = self._calls.started(How(declaration.over, self._host.until_ttl), first)
+        remove()
+        declaration.settle(answer, self._on_refusal)
+
+    def _on_refusal(self, answer: Answer) -> None:
+        """The body had begun, and its work is of no use."""
+        if answer.kind == "unanswered" and self._host.force.fired:
+            self.interrupt("stopping")
+        else:
+            self.interrupt("run_terminal" if answer.reason == "run_terminal" else "fenced")
+        heart = self._heart
+        if heart is not None:
+            heart.stop()
+
+    def _settle(self, answer: Answer) -> None:
         """Says what must be said of the last answer of a lease.
 
         That our own earlier report landed is a success; that the lease is another's, or its run over, is no fault of
@@ -275,68 +186,131 @@ class ServedLease:
                 "%s: the service never saw it started: a bug in this library, please report it", self.name
             )
 
-    def _report_failure(self, failure: _Failure, usage: Sequence[object], how: _How) -> None:
-        answer = self._calls.fail(failure, usage, how)
+    def _report(self, report: _Report) -> None:
+        """Reports, behind the declaration: with it where that still stands in line, else when it is answered.
+
+        Does not wait. Where the declaration was refused, nothing is reported.
+        """
+        calls = self._host.calls
+
+        def answered(answer: object, error: SvcError | None) -> None:
+            self._after_report(report, (answer, error))
+
+        declaration = self._declaration
+        if declaration is None or declaration.is_taken:
+            calls.submit(report.call, answered)
+            return
+        refusal = declaration.begin_report()
+        if refusal is not None:
+            self._settle(refusal)
+            self._end()
+        elif declaration.item is None or not calls.submit_behind(declaration.item, report.call, answered):
+            declaration.hold_report(lambda: self._report(report))
+
+    def _after_report(self, report: _Report, first: First) -> None:
+        """Nobody waits for the answer: a thread is needed again only where it is none, or no good one."""
+        answer = self._calls.read(*first)
+        if answer.reason == "not_started" and self._declaration is not None:
+            self._go_on(lambda: self._report_overtaken(report))
+        elif answer.kind in ("taken", "refused"):
+            self._settle(answer)
+            self._end()
+            self._host.calls.motion.end()
+        else:
+            self._go_on(lambda: self._report_again(report, first))
+
+    def _report_overtaken(self, report: _Report) -> None:
+        """It came before its declaration, which was lost on its way, and is sent again behind it."""
+        declared = None if self._declaration is None else self._declaration.wait()
+        if declared is not None and declared.kind != "taken":
+            self._conclude(report, declared)
+        else:
+            self._conclude(report, self._calls.call(report.call.verb, report.call.body, report.how))
+
+    def _report_again(self, report: _Report, first: First) -> None:
+        if self._declaration is not None:
+            self._declaration.wait()
+        self._conclude(report, self._calls.call(report.call.verb, report.call.body, report.how, first))
+
+    def _conclude(self, report: _Report, answer: Answer) -> None:
+        """Where the service refuses what is reported, the step fails, and says why."""
         if answer.error is not None:
-            # A class that the service keeps for itself, a wait over its bound: the step fails, and says why.
-            message = f"{failure.error['message']} (reported as fatal: {answer.error})"[:_MESSAGE_LIMIT_CHARACTERS]
-            plain = _Failure({"class": "fatal", "code": "invalid_failure", "message": message})
-            answer = self._calls.fail(plain, [], how)
+            failure = report.failure
+            if failure is None:
+                message = f"the service refused the output of step {self.lease.step_id}: {answer.error}"
+                failure = Failure({"class": "fatal", "code": answer.error.code, "message": message})
+                answer = self._calls.fail(failure, report.how, report.usage)
+            # A class that the service keeps for itself, a wait over its bound.
+            if answer.error is not None:
+                message = f"{failure.error['message']} (reported as fatal: {answer.error})"[:_MESSAGE_LIMIT_CHARACTERS]
+                plain = Failure({"class": "fatal", "code": "invalid_failure", "message": message})
+                answer = self._calls.fail(plain, report.how)
         self._settle(answer)
+        self._end()
+
+    def _report_failure(self, failure: Failure, usage: Sequence[object], how: How) -> None:
+        call = self._calls.step_call("fail", self._calls.body_of_failure(failure, usage))
+        self._report(_Report(call, how, failure))
 
     def _refuse_unheld(self) -> None:
         lease = self.lease
         self._host.logger.warning("%s: this worker does not hold that step; another may serve it", self.name)
         held = f"{lease.definition_id} version {lease.definition_version}, step {lease.step_id}"
         message = f"worker {self._host.worker_id} does not hold {held}"
-        failure = _Failure({"class": "unservable", "message": message})
-        self._settle(self._calls.fail(failure, [], _How(self._host.force)))
+        failure = Failure({"class": "unservable", "message": message})
+        self._settle(self._calls.fail(failure, How(self._host.force)))
         self._end()
 
-    def _serve(self, body: Body, first: _First) -> None:
+    def _serve(self, body: Body, first: First) -> None:
+        """Runs a body that waited for the answer to its declaration."""
         host = self._host
         # A late declaration is refused as fenced; one that is never answered must not be repeated without end.
-        until_ttl = RetryPolicy(None, UNTIL_ANSWERED.base, UNTIL_ANSWERED.max, within=host.lease_ttl_seconds)
-        started = self._calls.started(_How(host.force, until_ttl), first)
+        started = self._calls.started(How(host.force, host.until_ttl), first)
         # Without its word that the body may run, the body does not run: its own earlier report is no such word either.
-        if started.kind != "taken":
+        if started.kind == "taken":
+            self._run(body)
+        else:
             self._settle(started)
             self._end()
-            return
-        # A worker that stops lets a last report go out, but does not wait for its answer without end.
-        lastly = _How(policy=RetryPolicy(None, UNTIL_ANSWERED.base, UNTIL_ANSWERED.max, within=host.settle_seconds))
+
+    def _serve_early(self, body: Body, declaration: Declaration) -> None:
+        """Runs a body whose declaration is on its way."""
+        refusal = declaration.refusal
+        if refusal is None:
+            self._run(body)
+        else:
+            self._settle(refusal)
+            self._end()
+
+    def _run(self, body: Body) -> None:
+        """Runs the body, and reports what came of it."""
+        host = self._host
         # The time of bodies was over before this one began: it must not.
         if host.force.fired:
-            self._settle(self._calls.fail(_GIVEN_BACK, [], lastly))
-            self._end()
+            self._report_failure(_GIVEN_BACK, [], host.lastly)
             return
-
         heart = Heart(host.timers, host.heartbeat_seconds, self._beat)
         self._heart = heart
         self._remove_force = host.force.on_fire(lambda: self._force(heart))
-        self._run(body, heart, lastly)
-
-    def _run(self, body: Body, heart: Heart, lastly: _How) -> None:
-        """Runs the body, and reports what came of it."""
         usage = _Usage()
         step = Step(self.lease, self._host.instrumentation, self._interruption, lambda: self._reason, heart.tell)
         output, error = self._run_body(body, step, usage)
         reason = self._reason
-        if self.left_behind.fired or reason in ("fenced", "run_terminal"):
+        refusal = None if self._declaration is None else self._declaration.refusal
+        if refusal is not None:
+            self._settle(refusal)
+        if self._left_behind or reason in ("fenced", "run_terminal") or refusal is not None:
             self._end()
             return
         reported = usage.reported(step)
-        how = lastly if reason == "stopping" else _How(self._interruption)
+        # A worker that stops lets a last report go out, but does not wait for its answer without end.
+        how = host.lastly if reason == "stopping" else How(self._interruption)
 
         if error is not None:
             # The mark for the next attempt goes first: after the report nobody takes it.
-            host = self._host
             heart.flush(host.settle_seconds if reason == "stopping" else host.lease_ttl_seconds)
-            if reason != "stopping" or isinstance(error, (Retryable, StepFailure)):
-                self._report_failure(_failure_of(error), reported, how)
-            else:
-                self._settle(self._calls.fail(_GIVEN_BACK, reported, how))
-            self._end()
+            is_meant = reason != "stopping" or isinstance(error, (Retryable, StepFailure))
+            self._report_failure(_failure_of(error) if is_meant else _GIVEN_BACK, reported, how)
             return
 
         try:
@@ -345,34 +319,13 @@ class ServedLease:
                 fields["state_patch"] = step.patch
             if reported:
                 fields["usage"] = reported
-            report = self._calls.body_of(**fields)
+            result = self._calls.body_of(**fields)
         except Exception as problem:
             message = f"the output of step {self.lease.step_id} is not JSON: {_message_of(problem)}"
-            failure = _Failure({"class": "fatal", "code": "invalid_output", "message": message})
+            failure = Failure({"class": "fatal", "code": "invalid_output", "message": message})
             self._report_failure(failure, reported, how)
-            self._end()
             return
-        self._calls.report(report, lambda first: self._after_report(report, first, reported, how))
-
-    def _after_report(self, report: bytes, first: _First, usage: Sequence[object], how: _How) -> None:
-        """Nobody waits for the answer: a thread is needed again only where it is none, or no good one."""
-        answer = self._calls.read(*first)
-        if answer.kind in ("taken", "refused"):
-            self._settle(answer)
-            self._end()
-            self._host.calls.motion.end()
-        else:
-            self._go_on(lambda: self._report_again(report, first, usage, how))
-
-    def _report_again(self, report: bytes, first: _First, usage: Sequence[object], how: _How) -> None:
-        answer = self._calls.call("complete", report, how, first)
-        if answer.error is not None:
-            message = f"the service refused the output of step {self.lease.step_id}: {answer.error}"
-            failure = _Failure({"class": "fatal", "code": answer.error.code, "message": message})
-            self._report_failure(failure, usage, how)
-        else:
-            self._settle(answer)
-        self._end()
+        self._report(_Report(self._calls.step_call("complete", result), how, usage=reported))
 
     def _run_body(self, body: Body, step: Step, usage: _Usage) -> tuple[Any, BaseException | None]:
         """What the body returned, or raised. It may raise anything."""
@@ -413,6 +366,9 @@ class ServedLease:
             read = self._calls.read(answer, error)
             if read.kind == "unanswered":
                 found("sooner")
+            elif read.reason == "not_started" and not self._is_declared():
+                # It overtook the declaration, and its details were not taken.
+                found("sooner")
             elif read.kind != "refused" or read.reason == "not_started":
                 found("again")
             else:
@@ -423,6 +379,9 @@ class ServedLease:
 
         self._host.calls.submit(StepCall("heartbeat", self.lease.lease_id, body, timeout, cut), on_answer)
 
+    def _is_declared(self) -> bool:
+        return self._declaration is None or self._declaration.answer is not None
+
     def interrupt(self, reason: InterruptReason) -> None:
         if self._reason is None:
             self._reason = reason
@@ -430,13 +389,19 @@ class ServedLease:
 
     def _force(self, heart: Heart) -> None:
         """The worker must stop: a body that does not listen is left behind."""
+        host = self._host
         self.interrupt("stopping")
 
         def leave() -> None:
+            if self._ended:
+                return
             heart.stop()
-            self.left_behind.fire()
+            self._left_behind = True
+            words = "%s: its body did not end in time; the service gives the step to another worker"
+            host.logger.warning(words, self.name)
+            host.on_end(self)
 
-        self._host.timers.at(time.monotonic() + self._host.settle_seconds, leave)
+        host.timers.at(time.monotonic() + host.settle_seconds, leave)
 
 
 class _Usage:

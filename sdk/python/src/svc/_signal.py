@@ -20,7 +20,7 @@ class Signal:
         self._fired = False
         self._event: threading.Event | None = None
         self._lock = threading.Lock()
-        self._callbacks: dict[int, Callable[[], None]] = {}
+        self._callbacks: dict[int, Callable[[], None]] | None = None
         self._next = 0
 
     @property
@@ -44,9 +44,8 @@ class Signal:
             self._fired = True
             if self._event is not None:
                 self._event.set()
-            callbacks = list(self._callbacks.values())
-            self._callbacks.clear()
-        for callback in callbacks:
+            callbacks, self._callbacks = self._callbacks, None
+        for callback in () if callbacks is None else callbacks.values():
             # One that fails must not keep the others from being called.
             with suppress(Exception):
                 callback()
@@ -61,6 +60,8 @@ class Signal:
             if not self._fired:
                 self._next += 1
                 key = self._next
+                if self._callbacks is None:
+                    self._callbacks = {}
                 self._callbacks[key] = callback
                 return lambda: self._remove(key)
         callback()
@@ -68,4 +69,5 @@ class Signal:
 
     def _remove(self, key: int) -> None:
         with self._lock:
-            self._callbacks.pop(key, None)
+            if self._callbacks is not None:
+                self._callbacks.pop(key, None)

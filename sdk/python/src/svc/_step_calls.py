@@ -14,7 +14,7 @@ from ._http import DEFAULT_TIMEOUT_SECONDS, Request, refusal
 from ._motion import Motion
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from ._daemon_pool import DaemonPool
     from ._http import Http
@@ -61,15 +61,17 @@ def _is_of_batch(refused: ServiceError) -> bool:
     return 400 <= refused.status < 500 and refused.status not in (401, 403) and not refused.retryable
 
 
-class _Item:
+class Item:
     """A call under way; it is settled once."""
 
-    __slots__ = ("_lock", "_on_answer", "_remove", "call", "moves")
+    __slots__ = ("_lock", "_on_answer", "_remove", "call", "moves", "waits")
 
     def __init__(self, call: StepCall, on_answer: Callable[[Any, SvcError | None], None], *, moves: bool) -> None:
         self.call = call
         self.moves = moves
         """Its answer sets its lease going."""
+        self.waits = False
+        """It stands in line. Of those who send."""
         self._remove: Callable[[], None] = lambda: None
         self._on_answer: Callable[[Any, SvcError | None], None] | None = on_answer
         self._lock = threading.Lock()
@@ -89,6 +91,16 @@ class _Item:
             is_settled = self._on_answer is None
         if is_settled:
             remove()
+
+
+def _by_lease(items: Sequence[Item]) -> Iterable[Sequence[Item]]:
+    """The calls on each lease, in the order that a batch gives them."""
+    found: dict[str, list[Item]] = {}
+    for verb in _LISTS:
+        for item in items:
+            if item.call.verb == verb:
+                found.setdefault(item.call.lease_id, []).append(item)
+    return found.values()
 
 
 class StepCalls:
@@ -122,7 +134,7 @@ class StepCalls:
         """
         self._lock = threading.Lock()
         self._ready = threading.Condition(self._lock)
-        self._queue: deque[_Item] = deque()
+        self._queue: deque[Item] = deque()
         self._senders = 0
         self._knows_batch = True
         self._closed = False
@@ -138,26 +150,41 @@ class StepCalls:
             found.append((answer, error))
             answered.set()
 
-        self._enqueue(_Item(call, on_answer, moves=False))
+        self._enqueue(Item(call, on_answer, moves=False))
         answered.wait()
         answer, error = found[0]
         if error is not None:
             raise error
         return answer
 
-    def submit(self, call: StepCall, on_answer: Callable[[Any, SvcError | None], None]) -> None:
+    def submit(self, call: StepCall, on_answer: Callable[[Any, SvcError | None], None]) -> Item:
         """The same for who must not wait; where no thread can be started, `on_answer` gets that as an error."""
-        item = _Item(call, on_answer, moves=call.verb != "heartbeat")
+        item = Item(call, on_answer, moves=call.verb != "heartbeat")
         if self._goes_alone(call):
-            self._settle_apart(item)
+            self._settle_apart([item])
         else:
             self._enqueue(item)
+        return item
+
+    def submit_behind(self, before: Item, call: StepCall, on_answer: Callable[[Any, SvcError | None], None]) -> bool:
+        """Lets a call travel with one that still stands in line, behind it. Returns whether that was so."""
+        if self._goes_alone(call):
+            return False
+        with self._lock:
+            if before.waits:
+                item = Item(call, on_answer, moves=True)
+                item.waits = True
+                self._queue.append(item)
+                return True
+        return False
 
     def close(self) -> None:
         """Ends the threads; what still waits is answered as broken off."""
         with self._lock:
             self._closed = True
             items, self._queue = list(self._queue), deque()
+            for item in items:
+                item.waits = False
             self._ready.notify_all()
         for item in items:
             item.settle(None, ConnectionFailed("the worker has ended"))
@@ -169,26 +196,34 @@ class StepCalls:
         path = f"/v1/api/steps/{quote(call.lease_id, safe='')}/{call.verb}"
         return self._http.call(Request("POST", path, body=call.body, timeout=call.timeout), call.cut)
 
-    def _settle_apart(self, item: _Item) -> None:
+    def _send_apart(self, items: Sequence[Item]) -> None:
+        for own in _by_lease(items):
+            self._settle_apart(own)
+
+    def _settle_apart(self, items: Sequence[Item]) -> None:
+        """Makes calls on one lease by themselves, one after the other."""
         try:
-            self._pool.submit(lambda: self._settle_alone(item))
+            self._pool.submit(lambda: self._settle_alone(items))
         except RuntimeError:
-            item.settle(None, ConnectionFailed(_NO_THREAD))
+            for item in items:
+                item.settle(None, ConnectionFailed(_NO_THREAD))
 
-    def _settle_alone(self, item: _Item) -> None:
-        try:
-            answer = self._alone(item.call)
-        except SvcError as error:
-            item.settle(None, error)
-        else:
-            item.settle(answer, None)
+    def _settle_alone(self, items: Sequence[Item]) -> None:
+        for item in items:
+            try:
+                answer = self._alone(item.call)
+            except SvcError as error:
+                item.settle(None, error)
+            else:
+                item.settle(answer, None)
 
-    def _enqueue(self, item: _Item) -> None:
+    def _enqueue(self, item: Item) -> None:
         problem: str | None = None
         with self._lock:
             if self._closed:
                 problem = "the worker has ended"
             elif self._senders == _BATCHES_AT_ONCE or self._add_sender() or self._senders > 0:
+                item.waits = True
                 self._queue.append(item)
                 if len(self._queue) == 1:
                     # One that comes takes what came meanwhile, too.
@@ -210,9 +245,10 @@ class StepCalls:
         self._senders += 1
         return True
 
-    def _break_off(self, item: _Item) -> None:
+    def _break_off(self, item: Item) -> None:
         with self._lock:
-            if item in self._queue:
+            if item.waits:
+                item.waits = False
                 self._queue.remove(item)
         item.settle(None, ConnectionFailed(f"the call {item.call.verb} was broken off"))
 
@@ -231,7 +267,7 @@ class StepCalls:
             if items:
                 self._send_safely(items)
 
-    def _send_safely(self, items: Sequence[_Item]) -> None:
+    def _send_safely(self, items: Sequence[Item]) -> None:
         """Whatever one of them makes of its answer, the others are answered, and the thread goes on."""
         try:
             self._send(items)
@@ -240,17 +276,23 @@ class StepCalls:
                 with suppress(Exception):
                     item.settle(None, ConnectionFailed("a batch could not be read"))
 
-    def _take(self) -> list[_Item]:
-        items: list[_Item] = []
+    def _take(self) -> list[Item]:
+        items: list[Item] = []
         size = 0
         while self._queue and len(items) < _BATCH_ITEMS:
             size += len(self._queue[0].call.body)
             if items and size > _BATCH_BYTES:
                 break
-            items.append(self._queue.popleft())
+            item = self._queue.popleft()
+            item.waits = False
+            items.append(item)
         return items
 
-    def _send(self, items: Sequence[_Item]) -> None:
+    def _send(self, items: Sequence[Item]) -> None:
+        if not self._knows_batch:
+            # They came before that was known.
+            self._send_apart(items)
+            return
         timeout = min(item.call.timeout for item in items)
         request = Request("POST", "/v1/api/steps/batch", body=self._text_of(items), timeout=timeout)
         try:
@@ -258,10 +300,10 @@ class StepCalls:
         except ServiceError as error:
             if error.status == 404:
                 self._knows_batch = False
-            for item in items:
-                if _is_of_batch(error):
-                    self._settle_apart(item)
-                else:
+            if _is_of_batch(error):
+                self._send_apart(items)
+            else:
+                for item in items:
                     item.settle(None, error)
         except ConnectionFailed as error:
             for item in items:
@@ -273,7 +315,7 @@ class StepCalls:
             finally:
                 self.motion.end()
 
-    def _text_of(self, items: Sequence[_Item]) -> bytes:
+    def _text_of(self, items: Sequence[Item]) -> bytes:
         parts = [b'{"worker_id":' + self._worker]
         freed = sum(item.call.frees_slot for item in items)
         for verb, name in _LISTS.items():
@@ -291,7 +333,7 @@ class StepCalls:
             parts.append(b'"claim":' + _json.encode(claim))
         return b",".join(parts) + b"}"
 
-    def _deliver(self, items: Sequence[_Item], answer: Any) -> None:
+    def _deliver(self, items: Sequence[Item], answer: Any) -> None:
         told: Mapping[str, Any] = answer if isinstance(answer, dict) else {}
         leases = told.get("leases")
         # First: the next count of free slots must see what fills them.

@@ -18,8 +18,9 @@ from ._errors import ConnectionFailed, ServiceError, SvcError
 from ._follow import is_over
 from ._http import Http, Request
 from ._instrumentation import Instrumentation
+from ._lease_calls import LeaseHost
 from ._retry import UNTIL_ANSWERED, asked_wait, backoff, is_retryable, with_retries
-from ._serve_lease import LeaseHost, ServedLease
+from ._serve_lease import ServedLease
 from ._settings import read_settings
 from ._signal import Signal
 from ._spec_version import SpecCheck
@@ -28,7 +29,7 @@ from ._timers import Timers
 from ._wire import Lease, Registration, RunDetail, WireError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from types import FrameType
 
     from ._workflow import Workflow
@@ -149,7 +150,7 @@ class Worker:
         self._ran = False
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
-        self._active = 0
+        self._held: set[ServedLease] = set()
         self._host: LeaseHost | None = None
         self._error: BaseException | None = None
         # What a handler of a signal may use: it runs in the middle of whatever the main thread does, locks held.
@@ -170,7 +171,7 @@ class Worker:
     def active(self) -> int:
         """Steps that it holds now."""
         with self._lock:
-            return self._active
+            return len(self._held)
 
     # --- Its life
 
@@ -247,55 +248,37 @@ class Worker:
 
     def _wait_until_idle(self, seconds: float) -> bool:
         with self._lock:
-            return self._changed.wait_for(lambda: self._active == 0, seconds)
+            return self._changed.wait_for(lambda: not self._held, seconds)
 
     # --- Leases
 
     def _serve_all(self, leases: Sequence[Any]) -> None:
         # Also of a worker that was stopped meanwhile: they are its own, and their bodies have the time of bodies then.
-        for lease in leases:
-            try:
-                self._serve(Lease.from_json(lease))
-            except WireError as error:
-                # It lapses, and comes again.
-                self._logger.error("an offer cannot be read: %s", error)  # noqa: TRY400
-
-    def _serve(self, lease: Lease) -> None:
         host = self._host
         if host is None:
             return
-        workflow = self._workflows.get((lease.definition_id, lease.definition_version))
-        counted = Signal()
-
-        def count() -> None:
-            with self._lock:
-                self._active -= 1
-                # Whoever waits, waits for one of these.
-                if self._active in (0, self._concurrency - 1):
-                    self._changed.notify_all()
-
-        def threads(work: Callable[[], None]) -> None:
+        served: list[ServedLease] = []
+        for lease in leases:
             try:
-                self._pool.submit(work)
-            except RuntimeError:
-                words = "no thread can be started for %s; another worker gets its step"
-                self._logger.error(words, served.name)  # noqa: TRY400
-                counted.fire()
-
-        body = None if workflow is None else workflow.body_of(lease.step_id)
-        served = ServedLease(host, lease, body, threads, counted.fire)
-
-        def leave() -> None:
-            self._logger.warning(
-                "%s: its body did not end in time; the service gives the step to another worker", served.name
-            )
-            counted.fire()
-
+                served.append(self._served(host, Lease.from_json(lease)))
+            except WireError as error:
+                # It lapses, and comes again.
+                self._logger.error("an offer cannot be read: %s", error)  # noqa: TRY400
         with self._lock:
-            self._active += 1
-        counted.on_fire(count)
-        served.left_behind.on_fire(leave)
-        served.begin()
+            self._held.update(served)
+        for each in served:
+            each.begin()
+
+    def _served(self, host: LeaseHost, lease: Lease) -> ServedLease:
+        workflow = self._workflows.get((lease.definition_id, lease.definition_version))
+        return ServedLease(host, lease, None if workflow is None else workflow.body_of(lease.step_id))
+
+    def _on_lease_end(self, served: ServedLease) -> None:
+        with self._lock:
+            self._held.discard(served)
+            # Whoever waits, waits for one of these.
+            if len(self._held) in (0, self._concurrency - 1):
+                self._changed.notify_all()
 
     def _on_run_end(self, run_id: str) -> None:
         # The one run that this worker serves is over.
@@ -351,7 +334,9 @@ class Worker:
             timers=self._timers,
             force=self._force,
             settle_seconds=self._settle,
+            threads=self._pool.submit,
             on_run_end=self._on_run_end,
+            on_end=self._on_lease_end,
         )
         return registration
 
@@ -370,13 +355,13 @@ class Worker:
         failures = 0
         while not self._stopping.fired:
             with self._lock:
-                if self._active >= self._concurrency:
+                if len(self._held) >= self._concurrency:
                     # Looked at again when a slot is free; and now and then, for who stops.
                     self._changed.wait(0.2)
             # Slots that are freed together are filled by one claim.
             self._calls.motion.wait()
             with self._lock:
-                free = self._concurrency - self._active
+                free = self._concurrency - len(self._held)
             if free <= 0:
                 continue
             try:
