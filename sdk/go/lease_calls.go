@@ -18,6 +18,8 @@ const (
 	// answerRejected: for another reason; a bug, a key, a body that is too large.
 	answerRejected
 	answerMissing
+	// answerUndeclared: nothing was reported, as the declaration was not taken.
+	answerUndeclared
 )
 
 // leaseAnswer is what an answer means for a lease.
@@ -40,20 +42,19 @@ type leaseCalls struct {
 	lease    *wire.Lease
 	onRunEnd func(runID string)
 	// hasFreed: a report said that the slot is free. A second one must not have it claimed again.
-	hasFreed bool
+	hasFreed    bool
+	declaration declaration
 }
 
 func (c *leaseCalls) try(verb stepVerb, body []byte, until tries) leaseAnswer {
-	return c.tryOn(c.submit(verb, body), until)
+	call := c.call(verb, body)
+	c.hasFreed = true
+	return c.tryOn(c.calls.submit(c.calls.ctx, call), until)
 }
 
-func (c *leaseCalls) submit(verb stepVerb, body []byte) *pendingCall {
-	call := stepCall{verb: verb, leaseID: c.lease.LeaseID, body: body}
-	if verb == completeVerb || verb == failVerb {
-		call.freesSlot = !c.hasFreed
-		c.hasFreed = true
-	}
-	return c.calls.submit(c.calls.ctx, call)
+// call is one that ends the lease.
+func (c *leaseCalls) call(verb stepVerb, body []byte) stepCall {
+	return stepCall{verb: verb, leaseID: c.lease.LeaseID, body: body, freesSlot: !c.hasFreed}
 }
 
 // tryOn awaits the answer to a call, and makes the same again where there is none.
@@ -99,18 +100,8 @@ func (c *leaseCalls) read(text json.RawMessage, err error) leaseAnswer {
 	return leaseAnswer{kind: answerRejected, err: problem}
 }
 
-// declare sends the first declaration that the body begins. Nobody waits for it here, so those of all leases that came
-// together travel together.
-func (c *leaseCalls) declare() *pendingCall {
-	return c.submit(startedVerb, append(append([]byte(`{"worker_id":`), stringText(c.calls.workerID)...), '}'))
-}
-
-func (c *leaseCalls) started(first *pendingCall, until tries) leaseAnswer {
-	return c.tryOn(first, until)
-}
-
 func (c *leaseCalls) complete(body []byte, until tries) leaseAnswer {
-	return c.try(completeVerb, body, until)
+	return c.report(completeVerb, body, until)
 }
 
 func (c *leaseCalls) fail(failure wire.StepFailure, until tries) leaseAnswer {
@@ -123,7 +114,7 @@ func (c *leaseCalls) fail(failure wire.StepFailure, until tries) leaseAnswer {
 			return leaseAnswer{kind: answerMissing}
 		}
 	}
-	return c.try(failVerb, body, until)
+	return c.report(failVerb, body, until)
 }
 
 // beat makes one try of a heartbeat, which the context breaks off.

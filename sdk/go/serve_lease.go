@@ -36,8 +36,6 @@ type servedLease struct {
 	// body is nil where this worker does not hold the definition, the version or the step.
 	body  stepBody
 	calls leaseCalls
-	// declared is the first declaration that the body begins; nil where it does not.
-	declared *pendingCall
 	// interrupted ends, with an Interrupt as its cause, when the work is of no more use.
 	interrupted context.Context
 	interrupt   context.CancelCauseFunc
@@ -65,30 +63,32 @@ func (l *servedLease) reason() Interrupt {
 // declare sends the first declaration that the body begins, where there is one.
 func (l *servedLease) declare() {
 	if l.body != nil {
-		l.declared = l.calls.declare()
+		l.calls.declare(l.host.force, l.host.leaseTTL)
 	}
 }
 
-// serve lives the lease, once it is declared.
+// serve lives the lease, whose declaration is on its way.
 func (l *servedLease) serve() {
 	defer l.interrupt(nil)
+	defer l.calls.end()
 	if l.body == nil {
 		l.refuseUnheld()
 		return
 	}
-	// A late declaration is refused as fenced; one that is never answered must not be repeated without end.
-	started := l.calls.started(l.declared, tries{l.host.force, untilAnswered(l.host.leaseTTL)})
-	// Without its word that the body may run, the body does not run: its own earlier report is no such word either.
-	if started.kind != answerTaken {
-		l.settle(started)
-		return
-	}
 	// A worker that stops lets a last report go out, but does not wait for its answer without end.
 	lastly := tries{l.host.calls.ctx, untilAnswered(l.host.settle)}
-	// The time of bodies was over before this one began: it must not.
-	if l.host.force.Err() != nil {
-		l.settle(l.calls.fail(givenBack(), lastly))
-		return
+	if !l.calls.declaration.isEarly {
+		started := l.calls.declared(l.host.force)
+		// Without its word that the body may run, the body does not run: its own earlier report is no such word either.
+		if started.kind != answerTaken {
+			l.settle(started)
+			return
+		}
+		// The time of bodies was over before this one began: it must not.
+		if l.host.force.Err() != nil {
+			l.settle(l.calls.fail(givenBack(), lastly))
+			return
+		}
 	}
 	defer context.AfterFunc(l.host.force, func() { l.interrupt(Stopping) })()
 	beats := startHeart(l.host.calls.ctx, l.host.heartbeat, l.beat)
@@ -159,23 +159,6 @@ func (l *servedLease) run(beats *heart, lastly tries) {
 		return
 	}
 	l.settle(answer)
-}
-
-// await waits for the end of the body; not for one that does not listen, once the worker must stop.
-func (l *servedLease) await(ended <-chan bodyEnd) (bodyEnd, bool) {
-	select {
-	case end := <-ended:
-		return end, true
-	case <-l.host.force.Done():
-	}
-	timer := time.NewTimer(l.host.settle)
-	defer timer.Stop()
-	select {
-	case end := <-ended:
-		return end, true
-	case <-timer.C:
-		return bodyEnd{}, false
-	}
 }
 
 type bodyEnd struct {

@@ -41,6 +41,8 @@ type stepCall struct {
 	timeout time.Duration
 	// freesSlot: it ends its lease, and a step may be claimed with it for the slot. Not so where a report before it was one.
 	freesSlot bool
+	// isEarly: the body began before it is answered, so its answer sets nothing going.
+	isEarly bool
 }
 
 // pendingCall is a call that waits for its batch, or for its answer.
@@ -48,6 +50,11 @@ type pendingCall struct {
 	stepCall
 	ctx    context.Context
 	answer chan stepAnswer // Takes one without waiting.
+
+	// hasLeft and behind need the lock of stepCalls. behind travels in the same batch: the service takes it after this one.
+	hasLeft  bool
+	behind   *pendingCall
+	isBehind bool
 }
 
 type stepAnswer struct {
@@ -70,6 +77,8 @@ type stepCalls struct {
 	onUnreadable func(error)
 	// motion is of the leases of the worker: a batch waits until they have said what they have to say.
 	motion motion
+	// bodies are those that began before their declaration left, until they have something to report.
+	bodies motion
 	// isOlder: the service does not know the batch.
 	isOlder atomic.Bool
 
@@ -83,13 +92,18 @@ func (c *stepCalls) call(ctx context.Context, call stepCall) (json.RawMessage, e
 	return c.await(c.submit(ctx, call))
 }
 
-// submit makes one call, one try, whose answer is to be awaited.
-func (c *stepCalls) submit(ctx context.Context, call stepCall) *pendingCall {
+func newPendingCall(ctx context.Context, call stepCall) *pendingCall {
 	if call.timeout == 0 {
 		call.timeout = defaultTimeout
 	}
-	pending := &pendingCall{stepCall: call, ctx: ctx, answer: make(chan stepAnswer, 1)}
+	return &pendingCall{stepCall: call, ctx: ctx, answer: make(chan stepAnswer, 1)}
+}
+
+// submit makes one call, one try, whose answer is to be awaited.
+func (c *stepCalls) submit(ctx context.Context, call stepCall) *pendingCall {
+	pending := newPendingCall(ctx, call)
 	if c.isOlder.Load() || len(call.body) > largeReport {
+		pending.hasLeft = true
 		go c.answerAlone(pending)
 		return pending
 	}
@@ -101,6 +115,21 @@ func (c *stepCalls) submit(ctx context.Context, call stepCall) *pendingCall {
 	}
 	c.mu.Unlock()
 	return pending
+}
+
+// submitBehind makes one call, one try, that travels with an earlier one of its lease. It returns nil where that has left.
+func (c *stepCalls) submitBehind(earlier *pendingCall, call stepCall) *pendingCall {
+	if len(call.body) > largeReport {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if earlier.hasLeft {
+		return nil
+	}
+	earlier.behind = newPendingCall(earlier.ctx, call)
+	earlier.behind.isBehind = true
+	return earlier.behind
 }
 
 // await returns the answer, or the error of the context of the call, which breaks it off.
@@ -130,7 +159,8 @@ func (c *stepCalls) alone(ctx context.Context, call stepCall) (json.RawMessage, 
 // send sends batches until nothing waits. What can go on comes first, so that what is ready together travels together.
 func (c *stepCalls) send() {
 	for {
-		c.motion.wait()
+		c.motion.wait(motionLimit)
+		c.bodies.wait(bodyLimit)
 		c.mu.Lock()
 		batch := c.take()
 		if batch == nil {
@@ -145,17 +175,25 @@ func (c *stepCalls) send() {
 
 // take needs the lock.
 func (c *stepCalls) take() []*pendingCall {
+	var batch []*pendingCall
 	count, size := 0, 0
-	for count < min(len(c.queue), batchItems) {
-		if size += len(c.queue[count].body); count > 0 && size > stepBatchBytes {
+	for _, pending := range c.queue {
+		size += len(pending.body)
+		items := 1
+		if pending.behind != nil {
+			size += len(pending.behind.body)
+			items = 2
+		}
+		if count > 0 && size > stepBatchBytes || len(batch)+items > batchItems {
 			break
 		}
 		count++
+		pending.hasLeft = true
+		batch = append(batch, pending)
+		if pending.behind != nil {
+			batch = append(batch, pending.behind)
+		}
 	}
-	if count == 0 {
-		return nil
-	}
-	batch := slices.Clone(c.queue[:count])
 	c.queue = slices.Delete(c.queue, 0, count)
 	return batch
 }
@@ -219,7 +257,14 @@ func (c *stepCalls) deliver(batch []*pendingCall) {
 			c.isOlder.Store(true)
 		}
 		for _, pending := range batch {
-			go c.answerAlone(pending)
+			if behind := pending.behind; behind != nil {
+				go func() {
+					c.answerAlone(pending)
+					c.answerAlone(behind)
+				}()
+			} else if !pending.isBehind {
+				go c.answerAlone(pending)
+			}
 		}
 		return
 	}
@@ -242,7 +287,7 @@ func (c *stepCalls) deliver(batch []*pendingCall) {
 	}
 	for _, pending := range batch {
 		items := lists[pending.verb]
-		if pending.verb != heartbeatVerb {
+		if pending.verb != heartbeatVerb && !pending.isEarly {
 			c.motion.begin(1)
 		}
 		switch {

@@ -290,7 +290,7 @@ func (w *Worker) waitUntilIdle(most time.Duration) bool {
 func (w *Worker) free(ctx context.Context) int {
 	for {
 		// Slots that are freed together are filled by one claim.
-		w.calls.motion.wait()
+		w.calls.motion.wait(motionLimit)
 		w.mu.Lock()
 		free, changed := w.config.concurrency-w.active, w.changed
 		w.mu.Unlock()

@@ -43,7 +43,7 @@ func offering(t *testing.T, inputs ...string) *fakeService {
 			var leases []string
 			for at, input := range inputs {
 				leases = append(leases, fmt.Sprintf(`{"lease_id":"l-%d","run_id":"r-1","definition_id":"refund",`+
-					`"definition_version":1,"step_id":"pay","delivery":"at_least_once","input":%s,"step_key":"k",`+
+					`"definition_version":1,"step_id":"pay","attempt":1,"delivery":"at_least_once","input":%s,"step_key":"k",`+
 					`"trace_id":"5b8efff798038103d269b633813fc60c","span_id":"eee19b7ec3c1b174"}`, at, input))
 			}
 			return ok(`{"leases":[` + strings.Join(leases, ",") + `]}`)

@@ -26,16 +26,26 @@ class Motion {
     Motion& motion_;
   };
 
-  void begin();
+  /// Returns the round of the lease, for `end_of`.
+  std::size_t begin();
   void end();
+  /// Ends what began in a round; nobody waits for that of an earlier one.
+  void end_of(std::size_t round);
   /// Returns when nothing moves. Nobody waits longer than a few milliseconds: bodies that keep all processors busy may hold up
   /// others that are about to begin.
-  void wait();
+  void wait() { wait(limit); }
+  void wait(std::chrono::microseconds most);
 
  private:
+  static constexpr Millis limit{5};
+  /// With the lock.
+  void end_one();
+
   std::mutex mutex_;
   std::condition_variable still_;
   std::size_t count_ = 0;
+  /// How often those who waited gave up, and the count began anew.
+  std::size_t round_ = 0;
 };
 
 }  // namespace svc::inline v0::detail

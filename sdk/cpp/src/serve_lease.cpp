@@ -1,5 +1,7 @@
 #include "serve_lease.hpp"
 
+#include <algorithm>
+#include <future>
 #include <nlohmann/json.hpp>
 
 #include "client_core.hpp"
@@ -40,6 +42,24 @@ struct ServedLease::Answer {
   std::string message{};
 };
 
+/// A declaration that the body does not wait for. It arrives before any report: in the same batch, or answered.
+struct ServedLease::Declaration {
+  StepCalls::Pending first{};
+  /// It is not repeated later. A late one is refused as fenced; one that is never answered must not be repeated without end.
+  Clock::time_point until{};
+  /// Asked to stop when it is not to be repeated any more.
+  std::stop_source repeats{};
+  /// The batch waits for what the body gives.
+  std::atomic<bool> is_awaited{true};
+  std::size_t round = 0;
+  mutable std::mutex mutex{};
+  std::condition_variable answered{};
+  /// What came of it; nothing while that is open.
+  std::optional<Answer> answer{};
+  /// The report that waits for it.
+  std::function<void()> then{};
+};
+
 struct ServedLease::Failure {
   std::string error_class;
   std::optional<std::string> code{};
@@ -71,6 +91,8 @@ ServedLease::ServedLease(std::shared_ptr<const LeaseHost> host, wire::Lease leas
       name_(lease_.definition_id + "@" + std::to_string(lease_.definition_version) + "/" + lease_.step_id + " of run " +
             lease_.run_id) {}
 
+ServedLease::~ServedLease() = default;
+
 void ServedLease::begin() noexcept {
   const auto self = shared_from_this();
   if (body_ == nullptr)
@@ -78,6 +100,9 @@ void ServedLease::begin() noexcept {
       self->refuse_unheld();
       self->end();
     });
+  // In an earlier attempt the body may have ended its process before that declared it.
+  if (lease_.delivery == wire::Delivery::at_least_once && lease_.attempt == 1 && !host_->force.stop_requested())
+    return begin_early();
   // Nobody waits for it, so those of all leases that came together travel together.
   host_->calls.submit({.verb = StepVerb::started, .lease_id = lease_.lease_id, .body = host_->worker_body},
                       [self](const StepAnswer& declared) { self->go_on([self, declared] { self->serve_held(declared); }); });
@@ -104,6 +129,10 @@ void ServedLease::go_on(std::function<void()> work) noexcept {
 
 void ServedLease::end() noexcept {
   on_force_.reset();
+  if (declaration_ != nullptr) {
+    let_batch_go();
+    declaration_->repeats.request_stop();
+  }
   // It holds the lease.
   if (const auto heart = std::exchange(heart_, nullptr)) heart->stop();
   if (const auto on_end = std::exchange(on_end_, nullptr)) on_end();
@@ -152,6 +181,10 @@ ServedLease::Answer ServedLease::read(const wire::Json* answer, const std::excep
 ServedLease::Answer ServedLease::call(StepVerb verb, std::string body, const How& how, const StepAnswer* first) {
   StepCall step_call{.verb = verb, .lease_id = lease_.lease_id, .body = std::move(body)};
   const bool is_report = verb == StepVerb::complete || verb == StepVerb::fail;
+  if (is_report && first == nullptr && declaration_ != nullptr) {
+    if (auto answer = report_behind(verb, step_call.body)) return *std::move(answer);
+    if (is_undeclared()) return {.kind = Answer::Kind::refused};
+  }
   try {
     // The token ends the waiting between tries. A call on its way is let go on: it may be the one that lands.
     const auto answer = with_retries(how.policy, how.stop, [&] {
@@ -216,6 +249,98 @@ Failure given_back() {
 
 }  // namespace
 
+void ServedLease::begin_early() {
+  const auto self = shared_from_this();
+  declaration_ = std::make_unique<Declaration>();
+  declaration_->until = Clock::now() + host_->lease_ttl;
+  declaration_->round = host_->calls.bodies().begin();
+  host_->calls.motion().begin();
+  declaration_->first = host_->calls.submit({.verb = StepVerb::started,
+                                             .lease_id = lease_.lease_id,
+                                             .body = host_->worker_body,
+                                             .timeout = std::min(default_timeout, host_->lease_ttl),
+                                             .is_early = true},
+                                            [self](const StepAnswer& made) { self->on_first_answer(made); });
+  go_on([self] {
+    self->host_->calls.motion().end();
+    if (self->is_undeclared()) return self->end();
+    self->live();
+  });
+}
+
+void ServedLease::on_first_answer(const StepAnswer& made) {
+  auto answer = read(&made.body, made.error);
+  if (answer.kind != Answer::Kind::unanswered) return on_declared(std::move(answer));
+  const auto left = std::chrono::duration_cast<Millis>(declaration_->until - Clock::now());
+  const How within_ttl{.stop = declaration_->repeats.get_token(), .policy = until_answered_within(std::max(Millis{1}, left))};
+  try {
+    host_->pool.submit([self = shared_from_this(), made, within_ttl] {
+      self->on_declared(self->call(StepVerb::started, self->host_->worker_body, within_ttl, &made));
+    });
+  } catch (const std::system_error&) {
+    on_declared(std::move(answer));
+  }
+}
+
+void ServedLease::on_declared(Answer answer) {
+  const auto kind = answer.kind;
+  const bool is_run_over = answer.reason == wire::ErrorCode::run_terminal;
+  std::function<void()> then;
+  {
+    const std::lock_guard lock{declaration_->mutex};
+    declaration_->answer = std::move(answer);
+    then = std::exchange(declaration_->then, nullptr);
+    declaration_->answered.notify_all();
+  }
+  // After a report that was sent, its own answer counts.
+  if (kind != Answer::Kind::taken && !has_freed_) {
+    settle(*declaration_->answer);
+    if (host_->force.stop_requested())
+      interrupt(InterruptReason::stopping);
+    else
+      interrupt(is_run_over ? InterruptReason::run_terminal : InterruptReason::fenced);
+  }
+  if (then) then();
+}
+
+bool ServedLease::is_undeclared() const {
+  if (declaration_ == nullptr || has_freed_) return false;
+  const std::lock_guard lock{declaration_->mutex};
+  return declaration_->answer.has_value() && declaration_->answer->kind != Answer::Kind::taken;
+}
+
+void ServedLease::wait_until_declared() {
+  std::unique_lock lock{declaration_->mutex};
+  declaration_->answered.wait(lock, [this] { return declaration_->answer.has_value(); });
+}
+
+void ServedLease::let_batch_go() noexcept {
+  if (declaration_->is_awaited.exchange(false)) host_->calls.bodies().end_of(declaration_->round);
+}
+
+std::optional<ServedLease::Answer> ServedLease::report_behind(StepVerb verb, const std::string& body) {
+  const auto promise = std::make_shared<std::promise<StepAnswer>>();
+  auto answered = promise->get_future();
+  bool is_behind = false;
+  {
+    const std::lock_guard lock{declaration_->mutex};
+    if (declaration_->answer.has_value()) return std::nullopt;
+    StepCall call{.verb = verb, .lease_id = lease_.lease_id, .body = body, .frees_slot = true};
+    is_behind = host_->calls.submit_behind(declaration_->first, std::move(call),
+                                           [promise](const StepAnswer& made) { promise->set_value(made); });
+    if (is_behind) has_freed_ = true;
+  }
+  let_batch_go();
+  if (is_behind) {
+    const auto made = answered.get();
+    host_->calls.motion().end();
+    auto answer = read(&made.body, made.error);
+    if (answer.kind != Answer::Kind::unanswered && answer.reason != wire::ErrorCode::not_started) return answer;
+  }
+  wait_until_declared();
+  return std::nullopt;
+}
+
 void ServedLease::serve_held(const StepAnswer& declared) {
   host_->calls.motion().end();
   // A late declaration is refused as fenced; one that is never answered must not be repeated without end.
@@ -226,20 +351,23 @@ void ServedLease::serve_held(const StepAnswer& declared) {
     settle(started);
     return end();
   }
-  // A worker that stops lets a last report go out, but does not wait for its answer without end.
-  const How lastly{.policy = until_answered_within(host_->settle)};
   // The time of bodies was over before this one began: it must not.
   if (host_->force.stop_requested()) {
-    settle(fail(given_back<Failure>(), {}, lastly));
+    settle(fail(given_back<Failure>(), {}, {.policy = until_answered_within(host_->settle)}));
     return end();
   }
+  live();
+}
 
+/// From the begin of the body to the end of the lease.
+void ServedLease::live() {
   heart_ = std::make_shared<Heart>(
       host_->timers, host_->heartbeat,
       [self = shared_from_this()](const auto& details, const auto& found) { self->beat(details, found); });
   heart_->start();
   on_force_.emplace(host_->force, [this] { force(); });
-  run(lastly);
+  // A worker that stops lets a last report go out, but does not wait for its answer without end.
+  run({.policy = until_answered_within(host_->settle)});
 }
 
 /// Runs the body, and reports what came of it.
@@ -285,30 +413,54 @@ void ServedLease::run(const How& lastly) {
 
 /// Nobody waits for the answer: a thread of the pool is needed again only where it is none, or no good one.
 void ServedLease::report(std::string body, const std::vector<wire::ReportedUsage>& usage, const How& how) {
+  if (declaration_ != nullptr) {
+    const std::lock_guard lock{declaration_->mutex};
+    if (!declaration_->answer.has_value()) {
+      StepCall behind{.verb = StepVerb::complete, .lease_id = lease_.lease_id, .body = body, .frees_slot = true};
+      const auto answered = [self = shared_from_this(), body, usage, how](const StepAnswer& made) {
+        self->on_report_answered(made, body, usage, how);
+      };
+      const bool is_behind = host_->calls.submit_behind(declaration_->first, std::move(behind), answered);
+      if (is_behind)
+        has_freed_ = true;
+      else
+        declaration_->then = [self = shared_from_this(), body, usage, how] { self->report(body, usage, how); };
+      return let_batch_go();
+    }
+  }
+  if (is_undeclared()) return end();
   StepCall first{
       .verb = StepVerb::complete, .lease_id = lease_.lease_id, .body = body, .frees_slot = !has_freed_.exchange(true)};
-  host_->calls.submit(
-      std::move(first), [self = shared_from_this(), body = std::move(body), usage, how](const StepAnswer& made) {
-        using Kind = Answer::Kind;
-        const auto found = self->read(&made.body, made.error);
-        if (found.kind == Kind::taken || found.kind == Kind::refused) {
-          self->settle(found);
-          self->end();
-          return self->host_->calls.motion().end();
-        }
-        self->go_on([self, body, usage, how, made] {
-          self->host_->calls.motion().end();
-          const auto answer = self->call(StepVerb::complete, body, how, &made);
-          if (answer.kind == Kind::rejected) {
-            const auto message = "the service refused the output of step " + self->lease_.step_id + ": " + answer.message;
-            self->report_failure(
-                {.error_class = "fatal", .code = answer.code, .message = shortened(message, message_limit_bytes)}, usage, how);
-          } else {
-            self->settle(answer);
-          }
-          self->end();
-        });
-      });
+  host_->calls.submit(std::move(first), [self = shared_from_this(), body = std::move(body), usage,
+                                         how](const StepAnswer& made) { self->on_report_answered(made, body, usage, how); });
+}
+
+void ServedLease::on_report_answered(const StepAnswer& made, std::string body, const std::vector<wire::ReportedUsage>& usage,
+                                     const How& how) {
+  using Kind = Answer::Kind;
+  const auto found = read(&made.body, made.error);
+  const bool is_lost =
+      found.kind == Kind::unanswered || (declaration_ != nullptr && found.reason == wire::ErrorCode::not_started);
+  if (!is_lost && found.kind != Kind::rejected) {
+    settle(found);
+    end();
+    return host_->calls.motion().end();
+  }
+  go_on([self = shared_from_this(), body = std::move(body), usage, how, made, is_lost] {
+    self->host_->calls.motion().end();
+    // Its declaration may be lost as well: again in their order. Whether the report was applied, its own answer says.
+    const bool is_again = is_lost && self->declaration_ != nullptr;
+    if (is_again) self->wait_until_declared();
+    const auto answer = self->call(StepVerb::complete, body, how, is_again ? nullptr : &made);
+    if (answer.kind == Kind::rejected) {
+      const auto message = "the service refused the output of step " + self->lease_.step_id + ": " + answer.message;
+      self->report_failure({.error_class = "fatal", .code = answer.code, .message = shortened(message, message_limit_bytes)},
+                           usage, how);
+    } else {
+      self->settle(answer);
+    }
+    self->end();
+  });
 }
 
 ServedLease::Result ServedLease::run_body(const std::shared_ptr<UsageTotals>& usage, const std::shared_ptr<StepState>& state) {
@@ -393,6 +545,7 @@ void ServedLease::interrupt(InterruptReason reason) {
 
 void ServedLease::force() {
   interrupt(InterruptReason::stopping);
+  if (declaration_ != nullptr) declaration_->repeats.request_stop();
   // A body that does not listen is left behind.
   host_->timers.at(Clock::now() + host_->settle, [weak = weak_from_this(), heart = heart_] {
     const auto self = weak.lock();

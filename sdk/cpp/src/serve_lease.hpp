@@ -1,8 +1,10 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -41,6 +43,12 @@ struct LeaseHost {
 /// does what the protocol asks on each of the four refusals. See docs/worker-protocol.md.
 class ServedLease : public std::enable_shared_from_this<ServedLease> {
  public:
+  ServedLease(const ServedLease&) = delete;
+  ServedLease(ServedLease&&) = delete;
+  ServedLease& operator=(const ServedLease&) = delete;
+  ServedLease& operator=(ServedLease&&) = delete;
+  ~ServedLease();
+
   /// `body` is null when this worker does not hold the definition, the version or the step. `on_end` is called when all is
   /// over, `on_left_behind` when the body did not end in time: its worker no longer waits for it.
   ServedLease(std::shared_ptr<const LeaseHost> host, wire::Lease lease, Workflow::Serve body, std::function<void()> on_end,
@@ -52,6 +60,7 @@ class ServedLease : public std::enable_shared_from_this<ServedLease> {
 
  private:
   struct Answer;
+  struct Declaration;
   struct Failure;
   struct How;
   struct Result;
@@ -60,13 +69,27 @@ class ServedLease : public std::enable_shared_from_this<ServedLease> {
   void go_on(std::function<void()> work) noexcept;
   void end() noexcept;
   void refuse_unheld();
+  /// Declares that the body begins, and goes on with it meanwhile.
+  void begin_early();
+  void on_first_answer(const StepAnswer& made);
+  /// Takes what came of the declaration of a body that had begun.
+  void on_declared(Answer answer);
+  [[nodiscard]] bool is_undeclared() const;
+  void wait_until_declared();
+  /// The body has nothing more to say for the batch of its declaration.
+  void let_batch_go() noexcept;
   void serve_held(const StepAnswer& declared);
+  void live();
   void run(const How& lastly);
   void report(std::string body, const std::vector<wire::ReportedUsage>& usage, const How& how);
+  void on_report_answered(const StepAnswer& made, std::string body, const std::vector<wire::ReportedUsage>& usage,
+                          const How& how);
   Result run_body(const std::shared_ptr<UsageTotals>& usage, const std::shared_ptr<StepState>& state);
   void report_failure(const Failure& failure, const std::vector<wire::ReportedUsage>& usage, const How& how);
   /// Until it is answered; `first` is what came of a first try that was made before.
   Answer call(StepVerb verb, std::string body, const How& how, const StepAnswer* first = nullptr);
+  /// One try of a report, in the batch of its declaration; nothing where that has left.
+  std::optional<Answer> report_behind(StepVerb verb, const std::string& body);
   Answer fail(const Failure& failure, const std::vector<wire::ReportedUsage>& usage, const How& how);
   [[nodiscard]] Answer read(const wire::Json* answer, const std::exception_ptr& error) const;
   /// Logs what an answer says of a fault.
@@ -91,6 +114,8 @@ class ServedLease : public std::enable_shared_from_this<ServedLease> {
   std::atomic<bool> is_settled_{false};
   /// A report said that the slot is free. A second one must not have it claimed again.
   std::atomic<bool> has_freed_{false};
+  /// Where the body begins while its declaration is on its way; null where it waits for the answer.
+  std::unique_ptr<Declaration> declaration_;
 };
 
 }  // namespace svc::inline v0::detail

@@ -17,6 +17,8 @@ constexpr std::size_t large_bytes = std::size_t{256} * 1024;
 constexpr std::size_t report_batch_bytes = std::size_t{1024} * 1024;
 /// The service writes one batch while it reads the next.
 constexpr std::size_t batches_at_once = 2;
+/// A declaration does not wait longer for what its body gives.
+constexpr std::chrono::microseconds body_limit{500};
 
 struct Kind {
   StepVerb verb;
@@ -58,11 +60,17 @@ struct StepCalls::Item {
   /// Its answer sets its lease going.
   bool moves;
   std::atomic<bool> is_settled{false};
+  // With the lock, until it has left.
+  bool has_left = false;
+  /// Travels in the same batch: the service takes it after this one.
+  Pending behind{};
+  bool is_behind = false;
 
   Item(StepCall given, bool is_moving, OnAnswer then) : call(std::move(given)), on_answer(std::move(then)), moves(is_moving) {}
 
   void settle(const StepAnswer& answer) {
-    if (!is_settled.exchange(true)) on_answer(answer);
+    // What waits for the answer may hold this.
+    if (!is_settled.exchange(true)) std::exchange(on_answer, nullptr)(answer);
   }
 };
 
@@ -82,26 +90,42 @@ wire::Json StepCalls::make(const StepCall& call) {
   return answered.get();
 }
 
-void StepCalls::submit(StepCall call, OnAnswer on_answer) {
-  const bool moves = call.verb != StepVerb::heartbeat;
+StepCalls::Pending StepCalls::submit(StepCall call, OnAnswer on_answer) {
+  const bool moves = call.verb != StepVerb::heartbeat && !call.is_early;
   auto item = std::make_shared<Item>(std::move(call), moves, std::move(on_answer));
-  if (goes_alone(item->call))
-    submit_alone(std::move(item));
-  else
-    enqueue(std::move(item));
+  if (goes_alone(item->call)) {
+    item->has_left = true;
+    submit_alone(item);
+  } else {
+    enqueue(item);
+  }
+  return item;
+}
+
+bool StepCalls::submit_behind(const Pending& earlier, StepCall call, OnAnswer on_answer) {
+  if (call.body.size() > large_bytes) return false;
+  const std::lock_guard lock{mutex_};
+  if (earlier->has_left) return false;
+  earlier->behind = std::make_shared<Item>(std::move(call), true, std::move(on_answer));
+  earlier->behind->is_behind = true;
+  return true;
 }
 
 void StepCalls::close() noexcept {
   std::vector<std::jthread> senders;
-  std::deque<std::shared_ptr<Item>> items;
+  std::deque<Pending> items;
   {
     const std::lock_guard lock{mutex_};
     is_closed_ = true;
+    for (auto& item : queue_) item->has_left = true;
     items.swap(queue_);
     senders.swap(senders_);
     ready_.notify_all();
   }
-  for (const auto& item : items) item->settle(failed(ConnectionError("the worker has ended")));
+  for (const auto& item : items) {
+    item->settle(failed(ConnectionError("the worker has ended")));
+    if (item->behind != nullptr) item->behind->settle(failed(ConnectionError("the worker has ended")));
+  }
 }
 
 bool StepCalls::goes_alone(const StepCall& call) const { return !knows_batch_ || call.body.size() > large_bytes; }
@@ -117,32 +141,35 @@ wire::Json StepCalls::alone(const StepCall& call) {
   return options_.http.call(request, {});
 }
 
-void StepCalls::submit_alone(std::shared_ptr<Item> item) {
+void StepCalls::submit_alone(Pending item) {
   const auto work = [this, item] {
     try {
       item->settle({alone(item->call), nullptr});
     } catch (const Error&) {
       item->settle({{}, std::current_exception()});
     }
+    if (item->behind != nullptr) submit_alone(item->behind);
   };
   try {
     options_.pool.submit(work);
   } catch (const std::system_error&) {
     item->settle(failed(ConnectionError("no thread can be started for a call")));
+    if (item->behind != nullptr) submit_alone(item->behind);
   }
 }
 
-void StepCalls::enqueue(std::shared_ptr<Item> item) {
+void StepCalls::enqueue(Pending item) {
   const char* problem = "the worker has ended";
   {
     const std::lock_guard lock{mutex_};
     if (!is_closed_) {
       if (add_sender()) {
-        queue_.push_back(std::move(item));
+        queue_.push_back(item);
         return ready_.notify_one();
       }
       problem = "no thread can be started for a call";
     }
+    item->has_left = true;
   }
   item->settle(failed(ConnectionError(problem)));
 }
@@ -166,6 +193,7 @@ void StepCalls::run() {
     }
     // What can go on comes first, so that what is ready together travels together.
     motion_.wait();
+    bodies_.wait(body_limit);
     {
       const std::lock_guard lock{mutex_};
       if (is_closed_) return;
@@ -178,10 +206,15 @@ void StepCalls::run() {
 StepCalls::Items StepCalls::take() {
   Items items;
   std::size_t size = 0;
-  while (!queue_.empty() && items.size() < batch_items) {
-    size += queue_.front()->call.body.size();
+  while (!queue_.empty()) {
+    const auto& next = queue_.front();
+    const auto& behind = next->behind;
+    size += next->call.body.size() + (behind == nullptr ? 0 : behind->call.body.size());
     if (!items.empty() && size > report_batch_bytes) break;
-    items.push_back(std::move(queue_.front()));
+    if (items.size() + (behind == nullptr ? 1 : 2) > batch_items) break;
+    next->has_left = true;
+    items.push_back(next);
+    if (behind != nullptr) items.push_back(behind);
     queue_.pop_front();
   }
   return items;
@@ -196,10 +229,10 @@ void StepCalls::send(const Items& items) {
   } catch (const ServiceError& error) {
     if (error.status() == 404) knows_batch_ = false;
     for (const auto& item : items) {
-      if (is_of_batch(error))
-        submit_alone(item);
-      else
+      if (!is_of_batch(error))
         item->settle({{}, std::current_exception()});
+      else if (!item->is_behind)
+        submit_alone(item);
     }
   } catch (const Error&) {
     for (const auto& item : items) item->settle({{}, std::current_exception()});

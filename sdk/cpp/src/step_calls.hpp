@@ -34,6 +34,8 @@ struct StepCall {
   Millis timeout = default_timeout;
   /// It ends its lease, and a step may be claimed with it for the slot. Not so where a report before it was one.
   bool frees_slot = false;
+  /// The body began before it is answered, so its answer sets nothing going.
+  bool is_early = false;
 };
 
 /// What came of a call: an answer, or an `Error`.
@@ -57,6 +59,8 @@ class StepCalls {
     std::function<void(const wire::Json&)> on_leases;
   };
   using OnAnswer = std::function<void(const StepAnswer&)>;
+  struct Item;
+  using Pending = std::shared_ptr<Item>;
 
   explicit StepCalls(Options options);
   StepCalls(const StepCalls&) = delete;
@@ -68,20 +72,24 @@ class StepCalls {
   /// Makes one call, one try. Throws ServiceError when the service refuses, ConnectionError without an answer.
   wire::Json make(const StepCall& call);
   /// The same for who must not wait. `on_answer` is called once, on a thread of this.
-  void submit(StepCall call, OnAnswer on_answer);
+  Pending submit(StepCall call, OnAnswer on_answer);
+  /// Submits a call that travels with an earlier one of its lease, after it. False where that has left: then nothing is
+  /// submitted.
+  bool submit_behind(const Pending& earlier, StepCall call, OnAnswer on_answer);
   /// Ends the threads; what still waits is answered as broken off.
   void close() noexcept;
   /// Of the leases of the worker: a batch waits until they have said what they have to say. An answer to a call that was
   /// submitted, other than a heartbeat, sets its lease going.
   [[nodiscard]] Motion& motion() noexcept { return motion_; }
+  /// Of bodies that began before their declaration left, until they have something to report.
+  [[nodiscard]] Motion& bodies() noexcept { return bodies_; }
 
  private:
-  struct Item;
-  using Items = std::vector<std::shared_ptr<Item>>;
+  using Items = std::vector<Pending>;
   [[nodiscard]] bool goes_alone(const StepCall& call) const;
   wire::Json alone(const StepCall& call);
-  void submit_alone(std::shared_ptr<Item> item);
-  void enqueue(std::shared_ptr<Item> item);
+  void submit_alone(Pending item);
+  void enqueue(Pending item);
   /// With the lock: one more thread that sends, up to a few; false where there is none. Where one cannot be started, the next
   /// call tries again.
   bool add_sender();
@@ -93,9 +101,10 @@ class StepCalls {
 
   Options options_;
   Motion motion_;
+  Motion bodies_;
   std::mutex mutex_;
   std::condition_variable ready_;
-  std::deque<std::shared_ptr<Item>> queue_;
+  std::deque<Pending> queue_;
   std::vector<std::jthread> senders_;
   std::atomic<bool> knows_batch_{true};
   bool is_closed_ = false;
