@@ -55,12 +55,6 @@ impl Machine {
 /// A task that ends with its handle: who stops waiting, stops the work.
 pub(crate) struct Task<T>(JoinHandle<T>);
 
-impl<T> Task<T> {
-    pub(crate) fn of(handle: JoinHandle<T>) -> Self {
-        Self(handle)
-    }
-}
-
 impl<T> Future for Task<T> {
     /// Nothing where its runtime ended before it, or where it panicked.
     type Output = Option<T>;

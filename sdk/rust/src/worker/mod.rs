@@ -267,7 +267,7 @@ impl Core {
         let (Some(host), Some(core)) = (host, self.itself.upgrade()) else { return };
         let workflow = self.workflows.get(&(lease.definition_id.clone(), lease.definition_version));
         let body = workflow.and_then(|workflow| workflow.body_of(&lease.step_id));
-        let served = ServedLease::new(host, lease);
+        let served = ServedLease::new(host, lease, body.is_some());
         self.active.fetch_add(1, Ordering::SeqCst);
         let slot = Slot(core);
         self.machine.detach(async move {

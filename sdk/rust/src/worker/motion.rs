@@ -1,17 +1,22 @@
+use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tokio::sync::Notify;
-use tokio::time::timeout;
+use tokio::time::{timeout, Instant};
 
 /// Nobody waits longer: a runtime of the user that is kept busy may hold up bodies that are about to begin.
 const LIMIT: Duration = Duration::from_millis(5);
+/// Nor so long where none comes any further: bodies that block their threads hold up nobody.
+const STEP: Duration = Duration::from_millis(1);
 
 /// Counts the leases that an answer has set going, until each has come as far as it comes by itself: its body has
-/// begun, or its slot is free. What they ask for meanwhile travels together.
+/// begun, or its slot is free. One whose body begins before its declaration has left moves until the body waits, or
+/// its report stands in line. What they ask for meanwhile travels together.
 #[derive(Default)]
 pub(crate) struct Motion {
     count: AtomicUsize,
+    moved: AtomicUsize,
     ended: Notify,
 }
 
@@ -21,6 +26,7 @@ impl Motion {
     }
 
     pub(crate) fn end(&self) {
+        self.moved.fetch_add(1, Ordering::SeqCst);
         // One that was given up as too slow comes late.
         let before = self.count.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |count| count.checked_sub(1));
         if before == Ok(1) {
@@ -42,11 +48,20 @@ impl Motion {
                 ended.await;
             }
         };
-        if timeout(LIMIT, still).await.is_err() {
-            // Those who wait next begin to count anew.
-            self.count.store(0, Ordering::SeqCst);
-            self.ended.notify_waiters();
+        let mut still = pin!(still);
+        let end = Instant::now() + LIMIT;
+        loop {
+            let before = self.moved.load(Ordering::SeqCst);
+            if timeout(STEP, still.as_mut()).await.is_ok() {
+                return;
+            }
+            if self.moved.load(Ordering::SeqCst) == before || Instant::now() >= end {
+                break;
+            }
         }
+        // Those who wait next begin to count anew.
+        self.count.store(0, Ordering::SeqCst);
+        self.ended.notify_waiters();
     }
 }
 

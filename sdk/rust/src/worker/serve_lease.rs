@@ -1,7 +1,9 @@
 use std::any::Any;
-use std::future::Future;
+use std::future::{poll_fn, Future};
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, OnceLock, PoisonError};
+use std::task::Poll;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -10,7 +12,7 @@ use tokio::runtime::Handle;
 
 use super::heart::{Heart, Pulse};
 use super::step::{Interrupt, Shared, Step};
-use super::step_calls::{StepCall, StepCalls, StepVerb};
+use super::step_calls::{is_large, StepCall, StepCalls, StepVerb};
 use super::step_error::{cut, Interruption, StepError};
 use super::usage::UsageTotals;
 use super::workflow::{Body, Outcome};
@@ -19,10 +21,9 @@ use crate::client::is_over;
 use crate::error::{Error, ServiceError};
 use crate::http::DEFAULT_TIMEOUT;
 use crate::instrumentation::{Instrumentation, OnModelSpan};
-use crate::machine::Task;
 use crate::retry::{with_retries, RetryPolicy};
 use crate::warnings::LogSink;
-use crate::wire::{Lease, ReportedUsage, Severity};
+use crate::wire::{Delivery, Lease, ReportedUsage, Severity};
 
 /// What leases need of their worker.
 pub(crate) struct LeaseHost {
@@ -61,6 +62,34 @@ struct How {
     stop: Option<CancellationToken>,
 }
 
+/// What is known of the declaration of a lease.
+#[derive(Default)]
+struct Declaration {
+    sent: Arc<AtomicBool>,
+    /// Whether the body may go on.
+    is_taken: OnceLock<bool>,
+    answered: CancellationToken,
+}
+
+/// A lease that moves, until it rests.
+struct Moving {
+    calls: Arc<StepCalls>,
+    moves: AtomicBool,
+}
+
+impl Moving {
+    fn new(calls: &Arc<StepCalls>, moves: bool) -> Arc<Self> {
+        calls.motion().begin(usize::from(moves));
+        Arc::new(Self { calls: Arc::clone(calls), moves: AtomicBool::new(moves) })
+    }
+
+    fn rest(&self) {
+        if self.moves.swap(false, Ordering::SeqCst) {
+            self.calls.motion().end();
+        }
+    }
+}
+
 /// One lease, from its offer to its end.
 ///
 /// Declares it started, keeps it alive while the body runs, reports what came of it, and does what the protocol asks
@@ -71,13 +100,27 @@ pub(crate) struct ServedLease {
     title: String,
     /// A report said that the slot is free. A second one must not have it claimed again.
     has_freed: AtomicBool,
+    /// The body begins before its declaration is answered, so that what it gives may travel with that. Not where it may
+    /// run once only, and not in a second attempt: in the first it may have ended its process before that declared it.
+    is_early: bool,
+    declaration: Declaration,
+    is_reporting: AtomicBool,
+    moving: Arc<Moving>,
+}
+
+impl Drop for ServedLease {
+    fn drop(&mut self) {
+        self.moving.rest();
+    }
 }
 
 impl ServedLease {
-    pub(crate) fn new(host: Arc<LeaseHost>, lease: Lease) -> Arc<Self> {
+    pub(crate) fn new(host: Arc<LeaseHost>, lease: Lease, is_held: bool) -> Arc<Self> {
         let (id, version) = (&lease.definition_id, lease.definition_version);
         let title = format!("{id}@{version}/{} of run {}", lease.step_id, lease.run_id);
         let instrumentation = host.instrumentation.clone();
+        let may_be_early = lease.delivery == Delivery::AtLeastOnce && lease.attempt == 1;
+        let is_early = is_held && may_be_early && !host.force.is_cancelled();
         let shared = Shared {
             lease,
             instrumentation,
@@ -86,7 +129,17 @@ impl ServedLease {
             patch: std::sync::Mutex::default(),
             usage: std::sync::Mutex::default(),
         };
-        Arc::new(Self { host, shared: Arc::new(shared), title, has_freed: AtomicBool::new(false) })
+        let moving = Moving::new(&host.calls, is_early);
+        Arc::new(Self {
+            host,
+            shared: Arc::new(shared),
+            title,
+            has_freed: AtomicBool::new(false),
+            is_early,
+            declaration: Declaration::default(),
+            is_reporting: AtomicBool::new(false),
+            moving,
+        })
     }
 
     fn log(&self, severity: &Severity, words: &str) {
@@ -106,14 +159,72 @@ impl ServedLease {
 
     async fn call(&self, verb: StepVerb, body: Vec<u8>, how: &How) -> Answer {
         let lease_id = self.shared.lease.lease_id.clone();
-        let call = StepCall { verb, lease_id, body, timeout: DEFAULT_TIMEOUT, frees_slot: false };
         let is_report = matches!(verb, StepVerb::Complete | StepVerb::Fail);
+        let sets_going = is_report || !self.is_early;
+        let sent = (!is_report).then(|| Arc::clone(&self.declaration.sent));
+        let call = StepCall { verb, lease_id, body, timeout: DEFAULT_TIMEOUT, frees_slot: false, sets_going, sent };
         let make = || {
             let frees_slot = is_report && !self.has_freed.swap(true, Ordering::Relaxed);
             self.host.calls.make(StepCall { frees_slot, ..call.clone() })
         };
-        let answer = with_retries(how.policy, how.stop.as_ref(), make).await;
+        let mut calling = pin!(with_retries(how.policy, how.stop.as_ref(), make));
+        // It stands in line when it was polled once.
+        let first = poll_fn(|context| Poll::Ready(calling.as_mut().poll(context))).await;
+        if is_report {
+            self.moving.rest();
+        }
+        let answer = match first {
+            Poll::Ready(answer) => answer,
+            Poll::Pending => calling.await,
+        };
         self.read(answer)
+    }
+
+    /// Reports what a body came to, never before its declaration. Gives nothing where the declaration was not taken.
+    async fn report(&self, verb: StepVerb, body: Vec<u8>, how: &How) -> Option<Answer> {
+        if !self.is_early {
+            return Some(self.call(verb, body, how).await);
+        }
+        // One that still stands in line is sent with the report, before it.
+        if self.declaration.sent.load(Ordering::Relaxed) || is_large(&body) {
+            self.until_declared().await?;
+        }
+        self.is_reporting.store(true, Ordering::Relaxed);
+        let answer = self.call(verb, body.clone(), how).await;
+        if !matches!(answer, Answer::NotStarted) {
+            return Some(answer);
+        }
+        // The report overtook it: it was lost on its way, and is sent again.
+        self.until_declared().await?;
+        Some(self.call(verb, body, how).await)
+    }
+
+    /// Gives nothing where the body is of no more use.
+    async fn until_declared(&self) -> Option<()> {
+        self.moving.rest();
+        tokio::select! {
+            () = self.declaration.answered.cancelled() => {}
+            () = self.past_settling() => {}
+        }
+        self.declaration.is_taken.get().filter(|is_taken| **is_taken).map(|_| ())
+    }
+
+    /// Cancels a body that had begun and may not go on. Gives whether it may.
+    fn on_declared(&self, answer: &Answer) -> bool {
+        let is_taken = matches!(answer, Answer::Taken);
+        let _ = self.declaration.is_taken.set(is_taken);
+        self.declaration.answered.cancel();
+        // The answer to a report counts, where there is one.
+        if is_taken || self.is_reporting.load(Ordering::Relaxed) {
+            return true;
+        }
+        self.settle(answer);
+        let reason = match answer {
+            Answer::RunTerminal => Interruption::RunTerminal,
+            _ => Interruption::Fenced,
+        };
+        self.shared.interrupt.fire(reason);
+        false
     }
 
     fn read(&self, answer: Result<Value, Error>) -> Answer {
@@ -154,7 +265,7 @@ impl ServedLease {
         }
     }
 
-    async fn fail(&self, error: &StepError, usage: &[ReportedUsage], how: &How) -> Answer {
+    fn failure_of(&self, error: &StepError, usage: &[ReportedUsage]) -> Vec<u8> {
         let mut told = json!({"class": error.class, "message": error.message});
         if let Some(code) = &error.code {
             told["code"] = code.as_str().into();
@@ -166,11 +277,16 @@ impl ServedLease {
         let mut members = vec![("error", told.as_bytes())];
         members.extend(wait.as_ref().map(|wait| ("retry_after_ms", wait.as_bytes())));
         members.extend(usage.as_ref().map(|usage| ("usage", usage.as_slice())));
-        self.call(StepVerb::Fail, self.body_of(&members), how).await
+        self.body_of(&members)
+    }
+
+    /// Fails the step where there is no body whose declaration may stand in line.
+    async fn fail(&self, error: &StepError, usage: &[ReportedUsage], how: &How) -> Answer {
+        self.call(StepVerb::Fail, self.failure_of(error, usage), how).await
     }
 
     async fn report_failure(&self, error: &StepError, usage: &[ReportedUsage], how: &How) {
-        let answer = self.fail(error, usage, how).await;
+        let Some(answer) = self.report(StepVerb::Fail, self.failure_of(error, usage), how).await else { return };
         let Answer::Rejected(refusal) = &answer else { return self.settle(&answer) };
         // A class that the service keeps for itself, a wait over its bound: the step fails, and says why.
         let message = cut(&format!("{} (reported as fatal: {refusal})", error.message));
@@ -182,31 +298,47 @@ impl ServedLease {
     pub(crate) async fn serve(self: Arc<Self>, body: Option<Body>) {
         let force = &self.host.force;
         let Some(body) = body else { return self.refuse_unheld().await };
-        // A late declaration is refused as fenced; one that is never answered must not be repeated without end.
-        let until_ttl = RetryPolicy::UNTIL_ANSWERED.within(self.host.lease_ttl);
-        let how = How { policy: until_ttl, stop: Some(force.clone()) };
-        let started = self.call(StepVerb::Started, self.body_of(&[]), &how).await;
-        // Without its word that the body may run, the body does not run: its own earlier report is no such word either.
-        if !matches!(started, Answer::Taken) {
-            return self.settle(&started);
-        }
         // A worker that stops lets a last report go out, but does not wait for its answer without end.
         let lastly = How { policy: RetryPolicy::UNTIL_ANSWERED.within(self.host.settle), stop: None };
-        // The time of bodies was over before this one began: it must not.
-        if force.is_cancelled() {
-            return self.settle(&self.fail(&given_back(), &[], &lastly).await);
+        let mut declaring = pin!(self.declare());
+        if !self.is_early {
+            let started = declaring.as_mut().await;
+            // Without its word that the body may run, the body does not run: its own earlier report is no such word either.
+            if !matches!(started, Answer::Taken) {
+                return self.settle(&started);
+            }
+            // The time of bodies was over before this one began: it must not.
+            if force.is_cancelled() {
+                return self.settle(&self.fail(&given_back(), &[], &lastly).await);
+            }
         }
-        let lease = Arc::clone(&self);
-        let _heart = Task::of(tokio::spawn(async move {
-            let beat = |details| Arc::clone(&lease).beat(details);
-            lease.shared.heart.run(lease.host.heartbeat, beat).await;
-        }));
-        let lease = Arc::clone(&self);
-        let _forced = Task::of(tokio::spawn(async move {
-            lease.host.force.cancelled().await;
-            lease.shared.interrupt.fire(Interruption::Stopping);
-        }));
-        self.run(&body, &lastly).await;
+        let mut beating = pin!(self.shared.heart.run(self.host.heartbeat, |details| self.beat(details)));
+        let mut forced = pin!(force.cancelled());
+        let mut running = pin!(self.run(&body, &lastly));
+        let (mut declares, mut beats, mut may_be_forced) = (self.is_early, true, true);
+        loop {
+            tokio::select! {
+                // The declaration stands in line before the body begins.
+                biased;
+                answer = declaring.as_mut(), if declares => {
+                    declares = false;
+                    beats = self.on_declared(&answer) && beats;
+                }
+                () = forced.as_mut(), if may_be_forced => {
+                    may_be_forced = false;
+                    self.shared.interrupt.fire(Interruption::Stopping);
+                }
+                () = running.as_mut() => return,
+                () = beating.as_mut(), if beats => beats = false,
+            }
+        }
+    }
+
+    async fn declare(&self) -> Answer {
+        // A late declaration is refused as fenced; one that is never answered must not be repeated without end.
+        let policy = RetryPolicy::UNTIL_ANSWERED.within(self.host.lease_ttl);
+        let how = How { policy, stop: Some(self.host.force.clone()) };
+        self.call(StepVerb::Started, self.body_of(&[]), &how).await
     }
 
     async fn refuse_unheld(&self) {
@@ -232,7 +364,8 @@ impl ServedLease {
         };
         let reason = self.shared.interrupt.reason();
         let is_stopping = reason == Some(Interruption::Stopping);
-        if reason.is_some() && !is_stopping {
+        let is_refused = self.declaration.is_taken.get() == Some(&false);
+        if is_refused || (reason.is_some() && !is_stopping) {
             return;
         }
         let by_hand = self.shared.usage.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -245,17 +378,23 @@ impl ServedLease {
                 // The mark for the next attempt goes first: after the report nobody takes it.
                 self.shared.heart.flush(if is_stopping { self.host.settle } else { self.host.lease_ttl }).await;
                 if is_stopping && error.is_plain {
-                    self.settle(&self.fail(&given_back(), &usage, how).await);
+                    self.give_back(&usage, how).await;
                 } else {
                     self.report_failure(&error, &usage, how).await;
                 }
             }
             // A program that ends while its body runs has not failed: another worker takes the step.
-            Outcome::Abandoned => self.settle(&self.fail(&given_back(), &usage, lastly).await),
+            Outcome::Abandoned => self.give_back(&usage, lastly).await,
             Outcome::NotJson(message) => {
                 self.report_failure(&StepError::fatal(message).code("invalid_output"), &usage, how).await;
             }
             Outcome::Output(output) => self.complete(&output, &usage, how).await,
+        }
+    }
+
+    async fn give_back(&self, usage: &[ReportedUsage], how: &How) {
+        if let Some(answer) = self.report(StepVerb::Fail, self.failure_of(&given_back(), usage), how).await {
+            self.settle(&answer);
         }
     }
 
@@ -266,7 +405,7 @@ impl ServedLease {
         let mut members = vec![("output", output)];
         members.extend(patch.as_ref().map(|patch| ("state_patch", patch.as_slice())));
         members.extend(reported.as_ref().map(|usage| ("usage", usage.as_slice())));
-        let answer = self.call(StepVerb::Complete, self.body_of(&members), how).await;
+        let Some(answer) = self.report(StepVerb::Complete, self.body_of(&members), how).await else { return };
         let Answer::Rejected(refusal) = &answer else { return self.settle(&answer) };
         let step_id = &self.shared.lease.step_id;
         let error = StepError::fatal(cut(&format!("the service refused the output of step {step_id}: {refusal}")));
@@ -292,11 +431,19 @@ impl ServedLease {
         let on_model_span: OnModelSpan = Arc::new(move |model, usage| totals.on_model_span(model, usage));
         let context = self.host.instrumentation.context_of(&lease.trace_id, &lease.span_id, correlation, on_model_span);
         let (body, step) = (Arc::clone(body), Step { shared: Arc::clone(&self.shared) });
+        let (moving, is_early) = (Arc::clone(&self.moving), self.is_early);
         // A task: what panics in it unwinds no further, and what blocks there holds up nothing here.
-        let calls = Arc::clone(&self.host.calls);
         let task = self.host.bodies.spawn(context.run(async move {
-            calls.motion().end();
-            body(step).await
+            if !is_early {
+                moving.calls.motion().end();
+            }
+            let mut running = body(step);
+            let first = poll_fn(|context| Poll::Ready(running.as_mut().poll(context))).await;
+            if let Poll::Ready(outcome) = first {
+                return outcome;
+            }
+            moving.rest();
+            running.await
         }));
         async {
             task.await.unwrap_or_else(|failed| {
@@ -308,7 +455,7 @@ impl ServedLease {
         }
     }
 
-    async fn beat(self: Arc<Self>, details: Option<Vec<u8>>) -> Pulse {
+    async fn beat(&self, details: Option<Vec<u8>>) -> Pulse {
         let members = details.as_deref().map(|details| ("details", details));
         let call = StepCall {
             verb: StepVerb::Heartbeat,
@@ -317,6 +464,8 @@ impl ServedLease {
             // Given up in time for another one, over another connection, before the lease is over.
             timeout: DEFAULT_TIMEOUT.min(self.host.heartbeat.max(self.host.lease_ttl / 3)),
             frees_slot: false,
+            sets_going: false,
+            sent: None,
         };
         let answer = self.host.calls.make(call).await;
         // Fenced: another lease ended this one. Run over: a cancel, above all. The work is of no more use.

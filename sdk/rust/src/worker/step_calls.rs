@@ -1,4 +1,4 @@
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -44,6 +44,23 @@ pub(crate) struct StepCall {
     pub(crate) timeout: Duration,
     /// It ends its lease, and a step may be claimed with it for the slot. Not so where a report before it was one.
     pub(crate) frees_slot: bool,
+    /// Its answer sets its lease going. See [`Motion`].
+    pub(crate) sets_going: bool,
+    /// Set when it leaves. What is called on the same lease before that travels with it, in the order of the protocol.
+    pub(crate) sent: Option<Arc<AtomicBool>>,
+}
+
+impl StepCall {
+    fn leave(&self) {
+        if let Some(sent) = &self.sent {
+            sent.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Whether a call with such a body never shares a batch.
+pub(crate) fn is_large(body: &[u8]) -> bool {
+    body.len() > LARGE_BYTES
 }
 
 struct Item {
@@ -94,8 +111,7 @@ impl StepCalls {
         Arc::new(Self { http, worker_id, run_id, taker, motion: Motion::default(), line, knows_batch })
     }
 
-    /// Of the leases of the worker: a batch waits until they have said what they have to say. An answer to a call on a
-    /// lease, other than a heartbeat, sets it going.
+    /// Of the leases of the worker: a batch waits until they have said what they have to say.
     pub(crate) fn motion(&self) -> &Motion {
         &self.motion
     }
@@ -106,7 +122,7 @@ impl StepCalls {
 
     /// Makes one call, one try. On the runtime of the worker alone; who drops it, takes it back.
     pub(crate) async fn make(self: &Arc<Self>, call: StepCall) -> Result<Value, Error> {
-        if !self.knows_batch.load(Ordering::Relaxed) || call.body.len() > LARGE_BYTES {
+        if !self.knows_batch.load(Ordering::Relaxed) || is_large(&call.body) {
             return self.alone(&call).await;
         }
         let (answer, answered) = oneshot::channel();
@@ -132,6 +148,7 @@ impl StepCalls {
     }
 
     async fn alone(&self, call: &StepCall) -> Result<Value, Error> {
+        call.leave();
         let verb = VERBS.iter().find(|(verb, ..)| *verb == call.verb).map_or("", |(_, path, _)| path);
         let path = format!("/v1/api/steps/{}/{verb}", escape(&call.lease_id));
         self.http.call_for(&Request::post(path, call.body.clone()).timeout(call.timeout)).await
@@ -168,6 +185,7 @@ impl StepCalls {
     }
 
     async fn send(self: &Arc<Self>, items: Vec<Item>) {
+        items.iter().for_each(|item| item.call.leave());
         let timeout = items.iter().map(|item| item.call.timeout).min().unwrap_or(DEFAULT_TIMEOUT);
         let request = Request::post("/v1/api/steps/batch", self.text_of(&items)).timeout(timeout);
         match self.http.call_for(&request).await {
@@ -176,13 +194,7 @@ impl StepCalls {
                 if refusal.status == 404 {
                     self.knows_batch.store(false, Ordering::Relaxed);
                 }
-                for item in items {
-                    let calls = Arc::clone(self);
-                    drop(tokio::spawn(async move {
-                        let answer = calls.alone(&item.call).await;
-                        drop(item.answer.send(answer));
-                    }));
-                }
+                self.each_alone(items);
             }
             Err(error) => {
                 for item in items {
@@ -190,6 +202,37 @@ impl StepCalls {
                 }
             }
         }
+    }
+
+    /// What is called on a lease comes after its declaration here, too.
+    fn each_alone(self: &Arc<Self>, items: Vec<Item>) {
+        let (declarations, others): (Vec<Item>, Vec<Item>) =
+            items.into_iter().partition(|item| item.call.verb == StepVerb::Started);
+        let mut of_lease: HashMap<String, Vec<Item>> = HashMap::new();
+        for item in others {
+            of_lease.entry(item.call.lease_id.clone()).or_default().push(item);
+        }
+        for declaration in declarations {
+            let behind = of_lease.remove(&declaration.call.lease_id).unwrap_or_default();
+            let calls = Arc::clone(self);
+            drop(tokio::spawn(async move {
+                calls.answer_alone(declaration).await;
+                calls.all_at_once(behind);
+            }));
+        }
+        self.all_at_once(of_lease.into_values().flatten());
+    }
+
+    fn all_at_once(self: &Arc<Self>, items: impl IntoIterator<Item = Item>) {
+        for item in items {
+            let calls = Arc::clone(self);
+            drop(tokio::spawn(async move { calls.answer_alone(item).await }));
+        }
+    }
+
+    async fn answer_alone(&self, item: Item) {
+        let answer = self.alone(&item.call).await;
+        drop(item.answer.send(answer));
     }
 
     fn text_of(&self, items: &[Item]) -> Vec<u8> {
@@ -229,9 +272,7 @@ impl StepCalls {
             let mut answers = answers.into_iter();
             let (own, others): (Vec<Item>, Vec<Item>) = items.into_iter().partition(|item| item.call.verb == verb);
             items = others;
-            if verb != StepVerb::Heartbeat {
-                self.motion.begin(own.len());
-            }
+            self.motion.begin(own.iter().filter(|item| item.call.sets_going).count());
             for item in own {
                 drop(item.answer.send(read_item(answers.next())));
             }

@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 
 /** The worker calls of one lease, and what their answers mean. */
@@ -26,9 +27,13 @@ final class LeaseCalls {
   /** A report said that the slot is free. A second one must not have it claimed again. */
   private final AtomicBoolean hasFreed = new AtomicBoolean();
 
-  LeaseCalls(LeaseHost host, Lease lease) {
+  /** Null where the body waits for its answer. */
+  private final StepCalls.Declaration declaration;
+
+  LeaseCalls(LeaseHost host, Lease lease, boolean isEarly) {
     this.host = host;
     this.lease = lease;
+    this.declaration = isEarly ? new StepCalls.Declaration() : null;
   }
 
   enum Kind {
@@ -88,7 +93,7 @@ final class LeaseCalls {
   private StepCalls.Call callOf(StepCalls.Verb verb, byte[] body) {
     boolean isReport = verb == StepCalls.Verb.COMPLETE || verb == StepCalls.Verb.FAIL;
     boolean freesSlot = isReport && hasFreed.compareAndSet(false, true);
-    return new StepCalls.Call(verb, lease.leaseId(), body, Request.DEFAULT_TIMEOUT, null, freesSlot);
+    return new StepCalls.Call(verb, lease.leaseId(), body, Request.DEFAULT_TIMEOUT, null, freesSlot, declaration);
   }
 
   /** Sends a report without waiting for its answer; {@code answered} takes what came of it. */
@@ -97,12 +102,36 @@ final class LeaseCalls {
     host.calls().submit(call, (body, error) -> answered.accept(new First(body, error)));
   }
 
+  /**
+   * The same, with the declaration of its lease. Returns false where that has left: nothing is sent then. Its answer
+   * sets the lease going where {@code moves}.
+   */
+  boolean reportWithDeclaration(StepCalls.Verb verb, byte[] report, boolean moves, Consumer<First> answered) {
+    boolean before = hasFreed.get();
+    StepCalls.Call call = callOf(verb, report);
+    BiConsumer<JsonNode, RuntimeException> onAnswer = (body, error) -> answered.accept(new First(body, error));
+    if (host.calls().submitBehind(call, moves, onAnswer)) {
+      return true;
+    }
+    hasFreed.set(before);
+    return false;
+  }
+
   /** Goes on from the answer to the first report. */
   Answer complete(byte[] report, First first, How how) {
     return call(StepCalls.Verb.COMPLETE, report, first, how);
   }
 
   Answer fail(Failure failure, List<ObjectNode> usage, How how) {
+    return fail(bodyOf(failure, usage), null, how);
+  }
+
+  /** Goes on from the answer to the first report of a failure. */
+  Answer fail(byte[] report, First first, How how) {
+    return call(StepCalls.Verb.FAIL, report, first, how);
+  }
+
+  byte[] bodyOf(Failure failure, List<ObjectNode> usage) {
     ObjectNode error = JsonNodeFactory.instance.objectNode().put("class", failure.errorClass());
     if (failure.code() != null) {
       error.put("code", failure.code());
@@ -112,7 +141,7 @@ final class LeaseCalls {
       report.put("retry_after_ms", failure.retryAfterMs());
     }
     putUsage(report, usage);
-    return call(StepCalls.Verb.FAIL, Json.encodeOwn(report), null, how);
+    return Json.encodeOwn(report);
   }
 
   static void putUsage(ObjectNode report, List<ObjectNode> usage) {
@@ -162,7 +191,7 @@ final class LeaseCalls {
     long nanos = Math.max(host.heartbeat().toNanos(), host.leaseTtl().toNanos() / 3);
     Duration limit = Duration.ofNanos(Math.min(nanos, Request.DEFAULT_TIMEOUT.toNanos()));
     StepCalls.Call call =
-        new StepCalls.Call(StepCalls.Verb.HEARTBEAT, lease.leaseId(), body, limit, cut, false);
+        new StepCalls.Call(StepCalls.Verb.HEARTBEAT, lease.leaseId(), body, limit, cut, false, null);
     host.calls().submit(call, (answer, error) -> found.accept(read(answer, error)));
   }
 

@@ -4,13 +4,16 @@ import com.fasterxml.jackson.databind.JavaType;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.svc.wire.Delivery;
 import dev.svc.wire.Lease;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 
 /**
@@ -31,11 +34,29 @@ final class ServedLease {
   private final Signal interruption = new Signal();
   private final Signal leftBehind = new Signal();
   private final UsageTotals totals = new UsageTotals();
+  /**
+   * The body begins before its declaration is answered, so that what it gives may travel with that. Not where it may
+   * run once only, and not in a second attempt: in the first it may have ended its process before that declared it.
+   */
+  private final boolean isEarly;
+
+  /** The answer to the declaration of a body that began early. */
+  private final CompletableFuture<LeaseCalls.Answer> declared = new CompletableFuture<>();
+  /** Ends the repeats of the declaration. */
+  private final Signal over = new Signal();
+  /** Until its report stands in line. */
+  private final AtomicBoolean moves = new AtomicBoolean();
+
+  /** A report that overtook its declaration is sent once more. */
+  private final AtomicBoolean repeated = new AtomicBoolean();
+
   private final Object bodyLock = new Object();
   private Thread bodyThread;
   private volatile CancelReason reason;
   private volatile Heart heart;
   private volatile Runnable forgetForce = () -> {};
+  private volatile Runnable forgetDeclaring = () -> {};
+  private volatile boolean isReporting;
 
   /**
    * Takes null for the body when this worker does not hold the definition, the version or the step; runs on
@@ -45,7 +66,12 @@ final class ServedLease {
     this.host = host;
     this.lease = lease;
     this.body = body;
-    this.calls = new LeaseCalls(host, lease);
+    this.isEarly =
+        body != null
+            && lease.delivery().equals(Delivery.AT_LEAST_ONCE)
+            && lease.attempt() == 1
+            && !host.force().fired();
+    this.calls = new LeaseCalls(host, lease, isEarly);
     this.threads = threads;
     this.onEnd = onEnd;
   }
@@ -66,6 +92,13 @@ final class ServedLease {
   void begin() {
     if (body == null) {
       goOn(this::refuseUnheld);
+    } else if (isEarly) {
+      moves.set(true);
+      host.calls().motion().begin();
+      forgetDeclaring = host.force().onFire(over::fire);
+      // It stands in line before the body begins.
+      calls.declare(this::onFirstDeclared);
+      runOnThread(this::runDeclared);
     } else {
       calls.declare(first -> goOn(() -> startAndRun(first)));
     }
@@ -73,9 +106,16 @@ final class ServedLease {
 
   /** Goes on with a thread. */
   private void goOn(Runnable work) {
-    threads.accept(
+    runOnThread(
         () -> {
           host.calls().motion().end();
+          work.run();
+        });
+  }
+
+  private void runOnThread(Runnable work) {
+    threads.accept(
+        () -> {
           try {
             work.run();
           } catch (RuntimeException | StackOverflowError | OutOfMemoryError e) {
@@ -87,12 +127,21 @@ final class ServedLease {
   }
 
   private void end() {
+    rest();
+    forgetDeclaring.run();
+    over.fire();
     forgetForce.run();
     Heart beating = heart;
     if (beating != null) {
       beating.stop();
     }
     onEnd.run();
+  }
+
+  private void rest() {
+    if (moves.compareAndSet(true, false)) {
+      host.calls().motion().end();
+    }
   }
 
   private void log(System.Logger.Level level, String message) {
@@ -131,27 +180,68 @@ final class ServedLease {
     end();
   }
 
-  private void startAndRun(LeaseCalls.First first) {
+  private LeaseCalls.Answer started(LeaseCalls.First first, Signal stop) {
     // A late declaration is refused as fenced; one that is never answered must not be repeated without end.
     Retries untilTtl = Retries.UNTIL_ANSWERED.within(host.leaseTtl().toNanos());
-    LeaseCalls.Answer started = calls.started(first, new LeaseCalls.How(untilTtl, host.force()));
+    return calls.started(first, new LeaseCalls.How(untilTtl, stop));
+  }
+
+  private void onFirstDeclared(LeaseCalls.First first) {
+    LeaseCalls.Answer answer = calls.read(first);
+    if (answer.kind() != LeaseCalls.Kind.UNANSWERED || over.fired()) {
+      onDeclared(answer);
+    } else {
+      runOnThread(() -> onDeclared(started(first, over)));
+    }
+  }
+
+  /** Cancels a body that had begun and may not go on. */
+  private void onDeclared(LeaseCalls.Answer answer) {
+    declared.complete(answer);
+    // The answer to a report counts, where there is one.
+    if (answer.kind() == LeaseCalls.Kind.TAKEN || isReporting || over.fired() && !host.force().fired()) {
+      return;
+    }
+    Heart beating = heart;
+    if (beating != null) {
+      beating.stop();
+    }
+    interrupt(answer.isRefused("run_terminal") ? CancelReason.RUN_TERMINAL : CancelReason.FENCED);
+  }
+
+  private boolean isRefused() {
+    LeaseCalls.Answer answer = declared.getNow(null);
+    return answer != null && answer.kind() != LeaseCalls.Kind.TAKEN;
+  }
+
+  private void startAndRun(LeaseCalls.First first) {
+    LeaseCalls.Answer started = started(first, host.force());
     // Without its word that the body may run, the body does not run: its own earlier report is no such word.
     if (started.kind() != LeaseCalls.Kind.TAKEN) {
       settle(started);
       end();
       return;
     }
+    declared.complete(started);
+    runDeclared();
+  }
+
+  /** Runs the body of a lease whose declaration stands in line at least. */
+  private void runDeclared() {
     // A worker that stops lets a last report go out, but does not wait for its answer without end.
     LeaseCalls.How lastly =
         new LeaseCalls.How(Retries.UNTIL_ANSWERED.within(host.settle().toNanos()), null);
     // The time of bodies was over before this one began: it must not.
     if (host.force().fired()) {
-      settle(calls.fail(GIVEN_BACK, List.of(), lastly));
+      fail(GIVEN_BACK, List.of(), lastly);
       end();
       return;
     }
     Heart beating = new Heart(host.timers(), host.heartbeat().toNanos(), this::beat);
     heart = beating;
+    if (isRefused()) {
+      beating.stop();
+    }
     forgetForce = host.force().onFire(() -> force(beating));
     run(beating, lastly);
   }
@@ -210,6 +300,11 @@ final class ServedLease {
         new Step(lease, host.instrumentation(), host.json(), () -> reason, interruption, heart::tell);
     Result result = runBody(step);
     CancelReason why = reason;
+    if (isRefused()) {
+      settle(declared.join());
+      end();
+      return;
+    }
     if (leftBehind.fired() || why == CancelReason.FENCED || why == CancelReason.RUN_TERMINAL) {
       end();
       return;
@@ -222,9 +317,10 @@ final class ServedLease {
       return;
     }
     // The mark for the next attempt goes first: after the report nobody takes it.
+    rest();
     heart.flush((isStopping ? host.settle() : host.leaseTtl()).toNanos());
     if (isStopping && !isMeant(result.error())) {
-      settle(calls.fail(GIVEN_BACK, usage, how));
+      fail(GIVEN_BACK, usage, how);
     } else {
       reportFailure(failureOf(result.error()), usage, how);
     }
@@ -248,14 +344,70 @@ final class ServedLease {
       end();
       return;
     }
-    calls.report(report, first -> afterReport(report, first, usage, how));
+    report(report, usage, how);
+  }
+
+  /** Never before the declaration: one that still stands in line is sent with the report, before it. */
+  private void report(byte[] report, List<ObjectNode> usage, LeaseCalls.How how) {
+    Consumer<LeaseCalls.First> answered = first -> afterReport(report, first, usage, how);
+    if (!isEarly) {
+      calls.report(report, answered);
+      return;
+    }
+    isReporting = true;
+    boolean isUnderWay = calls.reportWithDeclaration(StepCalls.Verb.COMPLETE, report, true, answered);
+    rest();
+    if (!isUnderWay) {
+      whenDeclared(() -> calls.report(report, answered));
+    }
+  }
+
+  /** Goes on once the body may; where it may not, all is over. */
+  private void whenDeclared(Runnable then) {
+    declared.thenAccept(
+        answer -> {
+          if (answer.kind() == LeaseCalls.Kind.TAKEN) {
+            then.run();
+          } else {
+            settle(answer);
+            end();
+          }
+        });
+  }
+
+  /** The same for what waits for its answer. Returns the answer, that to the declaration where it was refused. */
+  private LeaseCalls.Answer fail(byte[] report, LeaseCalls.How how) {
+    if (!isEarly) {
+      return calls.fail(report, null, how);
+    }
+    isReporting = true;
+    CompletableFuture<LeaseCalls.First> first = new CompletableFuture<>();
+    boolean isUnderWay =
+        calls.reportWithDeclaration(StepCalls.Verb.FAIL, report, false, first::complete);
+    rest();
+    if (isUnderWay) {
+      LeaseCalls.Answer answer = calls.fail(report, first.join(), how);
+      if (!answer.isRefused("not_started")) {
+        return answer;
+      }
+    }
+    LeaseCalls.Answer started = declared.join();
+    return started.kind() == LeaseCalls.Kind.TAKEN ? calls.fail(report, null, how) : started;
+  }
+
+  private void fail(LeaseCalls.Failure failure, List<ObjectNode> usage, LeaseCalls.How how) {
+    settle(fail(calls.bodyOf(failure, usage), how));
   }
 
   /** Nobody waits for the answer: a thread is needed again only where it is none, or no good one. */
   private void afterReport(
       byte[] report, LeaseCalls.First first, List<ObjectNode> usage, LeaseCalls.How how) {
     LeaseCalls.Answer answer = calls.read(first);
-    if (answer.kind() == LeaseCalls.Kind.TAKEN || answer.kind() == LeaseCalls.Kind.REFUSED) {
+    if (isEarly && answer.isRefused("not_started") && repeated.compareAndSet(false, true)) {
+      // The report overtook its declaration, which was lost on its way: it is sent again.
+      whenDeclared(() -> calls.report(report, again -> afterReport(report, again, usage, how)));
+      host.calls().motion().end();
+    } else if (answer.kind() == LeaseCalls.Kind.TAKEN || answer.kind() == LeaseCalls.Kind.REFUSED) {
       settle(answer);
       end();
       host.calls().motion().end();
@@ -278,7 +430,7 @@ final class ServedLease {
   }
 
   private void reportFailure(LeaseCalls.Failure failure, List<ObjectNode> usage, LeaseCalls.How how) {
-    LeaseCalls.Answer answer = calls.fail(failure, usage, how);
+    LeaseCalls.Answer answer = fail(calls.bodyOf(failure, usage), how);
     if (answer.kind() != LeaseCalls.Kind.REJECTED) {
       settle(answer);
       return;

@@ -7,8 +7,10 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.Executor;
@@ -57,8 +59,22 @@ final class StepCalls {
   /**
    * One call; its body is a JSON object that is not empty, and a signal breaks it off. One that frees a
    * slot ends its lease, and a step may be claimed with it; not so where a report before it was one.
+   * {@code declaration} is that of its lease where the body may begin before it is answered; null elsewhere.
    */
-  record Call(Verb verb, String leaseId, byte[] body, Duration timeout, Signal cut, boolean freesSlot) {}
+  record Call(
+      Verb verb,
+      String leaseId,
+      byte[] body,
+      Duration timeout,
+      Signal cut,
+      boolean freesSlot,
+      Declaration declaration) {}
+
+  /** Whether the declaration of a lease has left. */
+  static final class Declaration {
+    /** With the lock of the queue, where it stands in line. */
+    private volatile boolean sent;
+  }
 
   /** A call under way; it is settled once. */
   private static final class Item {
@@ -157,12 +173,36 @@ final class StepCalls {
 
   /** The same for who must not wait. Where no thread can be started, {@code onAnswer} gets that as an error. */
   void submit(Call call, BiConsumer<JsonNode, RuntimeException> onAnswer) {
-    Item item = new Item(call, call.verb() != Verb.HEARTBEAT, onAnswer);
+    boolean isEarly = call.verb() == Verb.STARTED && call.declaration() != null;
+    Item item = new Item(call, call.verb() != Verb.HEARTBEAT && !isEarly, onAnswer);
     if (goesAlone(call)) {
+      if (isEarly) {
+        call.declaration().sent = true;
+      }
       settleApart(item);
     } else {
       enqueue(item);
     }
+  }
+
+  /**
+   * Submits a report that travels with the declaration of its lease. Does nothing, and returns false, where that has
+   * left, or where they cannot share a batch: then the report waits for its answer.
+   */
+  boolean submitBehind(Call call, boolean moves, BiConsumer<JsonNode, RuntimeException> onAnswer) {
+    Item item = new Item(call, moves, onAnswer);
+    lock.lock();
+    try {
+      if (call.declaration().sent || goesAlone(call) || closed) {
+        return false;
+      }
+      // Its declaration stands in line, so somebody sends.
+      queue.add(item);
+      ready.signal();
+    } finally {
+      lock.unlock();
+    }
+    return true;
   }
 
   /** Ends the threads; what still waits is answered as broken off. */
@@ -212,6 +252,35 @@ final class StepCalls {
           });
     } catch (RejectedExecutionException | OutOfMemoryError e) {
       item.settle(null, noThread());
+    }
+  }
+
+  /** What is called on a lease comes after its declaration here, too. */
+  private void eachApart(List<Item> items) {
+    Map<String, List<Item>> behind = new HashMap<>();
+    for (Item item : items) {
+      if (item.call.verb() == Verb.STARTED) {
+        behind.put(item.call.leaseId(), new ArrayList<>());
+      }
+    }
+    for (Item item : items) {
+      List<Item> waiting = behind.get(item.call.leaseId());
+      if (item.call.verb() != Verb.STARTED && waiting != null) {
+        waiting.add(item);
+      }
+    }
+    for (Item item : items) {
+      List<Item> waiting = behind.get(item.call.leaseId());
+      if (item.call.verb() == Verb.STARTED && waiting != null && !waiting.isEmpty()) {
+        BiConsumer<JsonNode, RuntimeException> settled =
+            (answer, error) -> {
+              item.settle(answer, error);
+              waiting.forEach(this::settleApart);
+            };
+        settleApart(new Item(item.call, false, settled));
+      } else if (item.call.verb() == Verb.STARTED || waiting == null) {
+        settleApart(item);
+      }
     }
   }
 
@@ -309,7 +378,11 @@ final class StepCalls {
       if (!items.isEmpty() && size > BATCH_BYTES) {
         break;
       }
-      items.add(queue.remove());
+      Item item = queue.remove();
+      if (item.call.verb() == Verb.STARTED && item.call.declaration() != null) {
+        item.call.declaration().sent = true;
+      }
+      items.add(item);
     }
     return items;
   }
@@ -323,7 +396,7 @@ final class StepCalls {
     } catch (ServiceException e) {
       if (isOfBatch(e)) {
         knowsBatch = knowsBatch && e.status() != 404;
-        items.forEach(this::settleApart);
+        eachApart(items);
       } else {
         items.forEach(item -> item.settle(null, e));
       }

@@ -9,13 +9,16 @@ import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 
 /** Workflows, hearts, usage, and a worker before a scripted service. */
@@ -29,6 +32,8 @@ final class WorkerTests {
           + "\"trace_id\":\"5b8efff798038103d269b633813fc60c\",\"span_id\":\"eee19b7ec3c1b174\","
           + "\"lease_expires_at\":\"2026-11-20T09:00:30Z\"}]}";
 
+  private static final String TAKEN = "{\"status\":200,\"body\":{\"run_status\":\"running\"}}";
+
   private WorkerTests() {}
 
   static void add(Suite suite) {
@@ -41,6 +46,10 @@ final class WorkerTests {
     suite.test("an answer that makes trouble for one lease reaches the others", WorkerTests::trouble);
     suite.test("much short work is all done, and what waits for one another runs at once", WorkerTests::pool);
     suite.test("bodies run on the executor of the user, with their input as a record", WorkerTests::executor);
+    suite.test("a body that ends at once is declared and reported in one batch", WorkerTests::early);
+    suite.test("a body that blocks its thread is declared", WorkerTests::blocked);
+    suite.test("a body whose declaration is refused is cancelled, and not reported", WorkerTests::refused);
+    suite.test("the body of a second attempt waits for its declaration", WorkerTests::again);
     suite.test("an input of another shape fails the step as fatal", WorkerTests::shapes);
     suite.test("an interrupt of the thread of run stops the worker, whose body is interrupted after the grace", WorkerTests::interrupts);
   }
@@ -94,7 +103,7 @@ final class WorkerTests {
 
   private static StepCalls.Call report(String lease) {
     byte[] body = "{\"worker_id\":\"w\"}".getBytes(StandardCharsets.UTF_8);
-    return new StepCalls.Call(StepCalls.Verb.COMPLETE, lease, body, Duration.ofSeconds(60), null, false);
+    return new StepCalls.Call(StepCalls.Verb.COMPLETE, lease, body, Duration.ofSeconds(60), null, false, null);
   }
 
   private static void pool() throws Exception {
@@ -243,6 +252,119 @@ final class WorkerTests {
           }
           return path.endsWith("/batch") ? new Scripted.Answer(404, "") : Scripted.Answer.ok("{\"run_status\":\"running\"}");
         });
+  }
+
+  /** One that knows the batch, offers so many leases one after the other, and answers each declaration so. */
+  private static Scripted batching(int leases, int attempt, String declared) throws Exception {
+    AtomicInteger offered = new AtomicInteger();
+    return new Scripted(
+        (path, number) -> {
+          if (path.endsWith("/register")) {
+            return Scripted.Answer.ok("{\"worker_id\":\"w\",\"lease_ttl_ms\":30000,\"heartbeat_ms\":10000,\"definitions\":[]}");
+          }
+          if (path.endsWith("/claim")) {
+            boolean isLeft = offered.getAndIncrement() < leases;
+            String lease = LEASE.replace("INPUT", "1").replace("\"attempt\":1", "\"attempt\":" + attempt);
+            return isLeft ? Scripted.Answer.ok(lease) : null;
+          }
+          return Scripted.Answer.ok(
+              "{\"started\":[" + declared + "],\"completes\":[" + TAKEN + "],\"fails\":[" + TAKEN + "],\"leases\":[]}");
+        });
+  }
+
+  private static List<JsonNode> batches(Scripted service, int atLeast) throws Exception {
+    List<JsonNode> batches = new ArrayList<>();
+    Suite.until(
+        "batches",
+        () -> service.asked.stream().filter(call -> call.path().endsWith("/batch")).count() >= atLeast);
+    for (Scripted.Asked call : service.asked) {
+      if (call.path().endsWith("/batch")) {
+        batches.add(Suite.JSON.readTree(call.body()));
+      }
+    }
+    return batches;
+  }
+
+  private static void early() throws Exception {
+    try (Scripted service = batching(2000, 1, TAKEN);
+        Worker worker = builder(service, (step, input) -> "done").concurrency(1).build()) {
+      new Thread(worker::run).start();
+      // The body of one or the other begins too late for that, where the machine is busy.
+      Suite.until(
+          "a batch with a declaration and a report",
+          () ->
+              service.asked.stream()
+                  .anyMatch(call -> call.body().contains("\"started\":[") && call.body().contains("\"completes\":[")));
+    }
+  }
+
+  private static void blocked() throws Exception {
+    CountDownLatch release = new CountDownLatch(1);
+    StepBody<Input> body =
+        (step, input) -> {
+          release.await();
+          return "done";
+        };
+    try (Scripted service = batching(1, 1, TAKEN);
+        Worker worker = builder(service, body).build()) {
+      new Thread(worker::run).start();
+      JsonNode batch = batches(service, 1).get(0);
+      equal("l-1", batch.at("/started/0/lease_id").asText(), "the declaration");
+      yes(!batch.has("completes"), "nothing is reported yet");
+      release.countDown();
+      equal("done", batches(service, 2).get(1).at("/completes/0/output").asText(), "the report");
+    }
+  }
+
+  private static void refused() throws Exception {
+    for (String code : List.of("fenced", "run_terminal")) {
+      CountDownLatch cancelled = new CountDownLatch(1);
+      List<CancelReason> reasons = new CopyOnWriteArrayList<>();
+      StepBody<Input> body =
+          (step, input) -> {
+            try {
+              Thread.sleep(60_000);
+            } catch (InterruptedException e) {
+              step.cancelReason().ifPresent(reasons::add);
+              cancelled.countDown();
+            }
+            return null;
+          };
+      String refusal = "{\"status\":409,\"body\":{\"code\":\"" + code + "\",\"message\":\"no\"}}";
+      try (Scripted service = batching(1, 1, refusal)) {
+        Worker worker = builder(service, body).build();
+        Thread runner = new Thread(worker::run);
+        runner.start();
+        yes(cancelled.await(20, TimeUnit.SECONDS), "the body is cancelled");
+        worker.stop();
+        runner.join(20_000);
+        equal(List.of(CancelReason.valueOf(code.toUpperCase(Locale.ROOT))), reasons, "the reason");
+        for (JsonNode batch : batches(service, 1)) {
+          yes(!batch.has("completes") && !batch.has("fails"), "nothing is reported");
+        }
+        worker.close();
+      }
+    }
+  }
+
+  private static void again() throws Exception {
+    CountDownLatch began = new CountDownLatch(1);
+    StepBody<Input> body =
+        (step, input) -> {
+          began.countDown();
+          return null;
+        };
+    String refusal = "{\"status\":409,\"body\":{\"code\":\"fenced\",\"message\":\"no\"}}";
+    try (Scripted service = batching(1, 2, refusal)) {
+      Worker worker = builder(service, body).build();
+      Thread runner = new Thread(worker::run);
+      runner.start();
+      batches(service, 1);
+      worker.stop();
+      runner.join(20_000);
+      equal(1L, began.getCount(), "bodies that have not begun");
+      worker.close();
+    }
   }
 
   private static JsonNode report(Scripted service, String verb) throws Exception {
