@@ -586,7 +586,7 @@ describe.each([
       });
       service.offer(aLease());
       await ended.done;
-      await new Promise((resolve) => setTimeout(resolve, 50));
+      await service.seen('heartbeat', 2);
       expect(verbsButBeats()).toEqual(['register', 'started']);
       answered.resolve();
       expect((await service.seen('complete')).body).toMatchObject({ output: 'early' });
