@@ -168,6 +168,35 @@ describe('calls on leases', () => {
     expect(sent.map(({ path }) => path)).toEqual(['/v1/api/steps/a/complete', '/v1/api/steps/batch']);
   });
 
+  it('a large report waits for the answer to the declaration of its lease, where that still stands in line', async () => {
+    const { make, sent } = aHost();
+    const started = make('started', 'a');
+    const report = make('complete', 'a', { body: `{"worker_id":"w","output":"${'x'.repeat(300_000)}"}` });
+    await turn();
+    const batch = only(sent);
+    expect(Object.keys(batch.body)).toEqual(['worker_id', 'started']);
+    batch.answer(taken(batch));
+    await started;
+    await turn();
+    expect(sent[1]?.path).toBe('/v1/api/steps/a/complete');
+    sent[1]?.answer({});
+    await report;
+  });
+
+  it('a service without batches gets the declaration of a lease before its report', async () => {
+    const { make, sent } = aHost();
+    const calls = [make('started', 'a'), make('complete', 'a')];
+    await turn();
+    only(sent).fail(new ServiceError({ status: 404, code: 'not_found', message: 'no such route' }));
+    await turn();
+    expect(sent.slice(1).map(({ path }) => path)).toEqual(['/v1/api/steps/a/started']);
+    sent[1]?.answer({});
+    await turn();
+    expect(sent[2]?.path).toBe('/v1/api/steps/a/complete');
+    sent[2]?.answer({});
+    await Promise.all(calls);
+  });
+
   it('the shortest time among its items is that of the batch', async () => {
     const { make, sent } = aHost();
     void make('complete', 'a');

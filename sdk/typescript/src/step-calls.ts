@@ -47,6 +47,7 @@ const listOf = { started: 'started', heartbeat: 'heartbeats', complete: 'complet
 const verbs = Object.keys(listOf) as StepVerb[];
 
 type Item = StepCall & {
+  readonly answer: Promise<StepAnswer>;
   readonly settle: (answer: StepAnswer) => void;
   readonly reject: (error: Error) => void;
 };
@@ -196,34 +197,47 @@ export const createStepCalls = (host: {
     setImmediate(pump);
   };
 
-  const together = (call: StepCall): Promise<StepAnswer> =>
-    new Promise((resolve, reject) => {
-      const { signal } = call;
-      const onAbort = (): void => {
-        queue = queue.filter((each) => each !== item);
-        reject(new ConnectionError(`the call ${call.verb} was broken off`));
-      };
-      const item: Item = {
-        ...call,
-        settle: (answer) => {
-          signal?.removeEventListener('abort', onAbort);
-          resolve(answer);
-        },
-        reject: (error) => {
-          signal?.removeEventListener('abort', onAbort);
-          reject(error);
-        },
-      };
-      if (signal?.aborted === true) {
-        onAbort();
-        return;
-      }
-      signal?.addEventListener('abort', onAbort, { once: true });
-      queue.push(item);
-      schedule();
+  const together = (call: StepCall): Promise<StepAnswer> => {
+    let resolve!: (value: StepAnswer) => void;
+    let reject!: (error: Error) => void;
+    const answer = new Promise<StepAnswer>((...both) => {
+      [resolve, reject] = both;
     });
+    const { signal } = call;
+    const onAbort = (): void => {
+      queue = queue.filter((each) => each !== item);
+      reject(new ConnectionError(`the call ${call.verb} was broken off`));
+    };
+    const item: Item = {
+      ...call,
+      answer,
+      settle: (value) => {
+        signal?.removeEventListener('abort', onAbort);
+        resolve(value);
+      },
+      reject: (error) => {
+        signal?.removeEventListener('abort', onAbort);
+        reject(error);
+      },
+    };
+    if (signal?.aborted === true) {
+      onAbort();
+      return answer;
+    }
+    signal?.addEventListener('abort', onAbort, { once: true });
+    queue.push(item);
+    schedule();
+    return answer;
+  };
+
+  /** Where the declaration of its lease stands in line, it comes behind that. */
+  const apart = async (call: StepCall): Promise<StepAnswer> => {
+    const declaration = queue.find(({ verb, leaseId }) => verb === 'started' && leaseId === call.leaseId);
+    await declaration?.answer.catch(() => {});
+    return alone(call);
+  };
 
   return {
-    make: (call) => (!knowsBatch || call.body.length > LARGE_BYTES ? alone(call) : together(call)),
+    make: (call) => (!knowsBatch || call.body.length > LARGE_BYTES ? apart(call) : together(call)),
   };
 };
