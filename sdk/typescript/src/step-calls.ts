@@ -16,7 +16,7 @@ export type StepCall = {
   readonly signal?: AbortSignal | undefined;
   /** It ends its lease, and a step may be claimed with it for the slot. Not so where a report before it was one. */
   readonly freesSlot?: boolean;
-  /** Told when it leaves. What is called on the same lease before that travels with it, in the order of the protocol. */
+  /** Called when it leaves. What is called on the same lease before that travels with it, in the order of the protocol. */
   readonly onSent?: (() => void) | undefined;
 };
 

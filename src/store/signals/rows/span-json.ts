@@ -68,7 +68,7 @@ const numberMember = (opening: string, value: Column | undefined): string =>
 const KEPT = 64;
 /**
  * `textMember` of a column whose texts come again and again, as names and models do. A text has one place, which a few of its characters
- * tell, and whoever comes there next takes it. A `Map` would look each text up in a table of all strings first, which takes longer than
+ * tell, and the next text that comes there takes it. A `Map` would look each text up in a table of all strings first, which takes longer than
  * to spell it.
  */
 const recurringMember = (opening: string) => {
