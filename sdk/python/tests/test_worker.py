@@ -396,11 +396,19 @@ def held(answered: threading.Event, *, batches: bool) -> Reply:
 
 class Hearts(WithWorker):
     def test_a_body_that_blocks_its_loop_or_its_thread_keeps_its_lease(self) -> None:
-        async def blocks(_step: svc.Step) -> None:
-            time.sleep(0.3)  # noqa: ASYNC251  That is what it is about.
+        service = WorkerService(heartbeat_ms=20)
 
-        for body in (blocks, lambda _step: time.sleep(0.3)):
-            service, worker = self.serving(body, WorkerService(heartbeat_ms=20))
+        def block(_step: svc.Step) -> None:
+            until = time.monotonic() + 20
+            while len(service.all("heartbeat")) < 3 and time.monotonic() < until:
+                time.sleep(0.01)
+
+        async def blocks(step: svc.Step) -> None:
+            block(step)
+
+        for body in (blocks, block):
+            service = WorkerService(heartbeat_ms=20)
+            _, worker = self.serving(body, service)
             service.offer(a_lease())
             service.reported("complete")
             worker.stop()
