@@ -79,18 +79,31 @@ const SPELLED_OUT = new Set(['pattern', 'minLength', 'maxLength']);
 /** Rules between members: the code behind the routes checks them, and says in words what is wrong. */
 const BETWEEN_MEMBERS = 'dependentSchemas';
 
-/** The document's schemas as our validator takes them: it holds the components under the id `oas`. */
-const forValidator = (schema: unknown): unknown => {
-  if (Array.isArray(schema)) return schema.map(forValidator);
-  if (typeof schema !== 'object' || schema === null) return schema;
-  const { format } = schema as Schema;
+/**
+ * The document's schemas as a validator takes them.
+ * @param refer what stands for a reference into the document
+ */
+const forValidator = (given: unknown, refer: (schema: Schema) => unknown): unknown => {
+  if (Array.isArray(given)) return given.map((one) => forValidator(one, refer));
+  if (typeof given !== 'object' || given === null) return given;
+  const schema = given as Schema;
+  if (typeof schema['$ref'] === 'string') return refer(schema);
+  const { format } = schema;
   const isOurs = typeof format === 'string' && Object.hasOwn(formats, format);
   return Object.fromEntries(
     Object.entries(schema)
       .filter(([key]) => key !== BETWEEN_MEMBERS && !(isOurs && SPELLED_OUT.has(key)))
-      .map(([key, value]) => [key, key === '$ref' && typeof value === 'string' ? `oas${value}` : forValidator(value)]),
+      .map(([key, value]) => [key, forValidator(value, refer)]),
   );
 };
+
+/** Bodies refer to each other, some to themselves: their validator holds the components under the id `oas`. */
+const forBodies = (schema: unknown): unknown =>
+  forValidator(schema, (reference) => ({ ...reference, $ref: `oas${String(reference['$ref'])}` }));
+
+/** Parameters are flat: what they refer to is written in, so that the first question of a process waits for no schema of a body. */
+const forParameters = (schema: unknown): unknown =>
+  forValidator(schema, (reference) => forParameters(resolve(reference)));
 
 const createAjv = (place: 'parameters' | 'bodies'): Ajv2020 => {
   // Verbose: an error brings its schema along, which may say in words what a pattern means.
@@ -102,6 +115,7 @@ const createAjv = (place: 'parameters' | 'bodies'): Ajv2020 => {
     verbose: true,
     // A test says that the document's schemas are of their dialect. Here it would cost each start the schema of all schemas.
     validateSchema: false,
+    meta: false,
   });
   addFormats.default(ajv);
   ajv.addVocabulary(['components', 'example', 'x-spelling']);
@@ -109,7 +123,7 @@ const createAjv = (place: 'parameters' | 'bodies'): Ajv2020 => {
   for (const [name, holds] of Object.entries(formats))
     ajv.addFormat(name, place === 'parameters' || name === LATER_TIME ? holds : true);
   if (place === 'bodies') ajv.addFormat('date-time', true);
-  ajv.addSchema({ $id: 'oas', components: forValidator(openapi.components) as object });
+  if (place === 'bodies') ajv.addSchema({ $id: 'oas', components: forBodies(openapi.components) as object });
   return ajv;
 };
 
@@ -290,7 +304,7 @@ const compileParameters = (
     (): ValidateFunction =>
       ajv().compile({
         type: 'object',
-        properties: Object.fromEntries(own.map((parameter) => [parameter.name, forValidator(parameter.schema)])),
+        properties: Object.fromEntries(own.map((parameter) => [parameter.name, forParameters(parameter.schema)])),
       }),
   );
   return (raw) => {
@@ -345,7 +359,7 @@ const compileOperation = (
 ): CompiledOperation => {
   const parameters = [...shared, ...(operation.parameters ?? [])].map(resolve) as unknown as Parameter[];
   const bodySchema = operation.requestBody?.content['application/json']?.schema;
-  const validator = once((): ValidateFunction => ajvs.bodies().compile(forValidator(bodySchema) as Schema));
+  const validator = once((): ValidateFunction => ajvs.bodies().compile(forBodies(bodySchema) as Schema));
   const firstError = (body: unknown): ErrorObject | undefined => {
     if (bodySchema === undefined) return undefined;
     const validate = validator();
