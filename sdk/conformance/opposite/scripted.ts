@@ -345,9 +345,9 @@ export const startFakeService = async (options: FakeServiceOptions = {}) => {
     /** Calls that brought several. */
     batches,
     callsTo,
-    /** The order in which calls came, but for claims, which come and go as they like, and for questions for the version. */
+    /** The order in which calls came, but for claims and heartbeats, which come by the clock, and for questions for the version. */
     verbs: (): string[] =>
-      calls.map((call) => verbOf(call.path)).filter((verb) => verb !== 'claim' && verb !== 'healthz'),
+      calls.map((call) => verbOf(call.path)).filter((verb) => !['claim', 'heartbeat', 'healthz'].includes(verb)),
     offer: (...leases: Lease[]): void => {
       offers.push(...leases);
       for (const watcher of watchers) watcher();

@@ -30,7 +30,8 @@ export const createStandbyHeart = (
   onMissing: (reason: string) => void,
 ): StandbyHeart => {
   const { concurrency, ...given } = worker;
-  const leases = createHeldLeases(concurrency);
+  // A step that comes with the answer to a report takes its place before the reported one has given its own back.
+  const leases = createHeldLeases(2 * concurrency);
   let thread: Worker | undefined;
   let running = '';
 
