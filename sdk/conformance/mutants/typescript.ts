@@ -453,4 +453,11 @@ export const mutants: readonly Mutant[] = [
     replace: '    if (registered !== undefined) return registered;\n    standby.start({',
     caughtBy: ['worker/new-times'],
   },
+  {
+    fault: 'has no place for the next step before the one it follows has given its own back',
+    file: 'src/standby-heart.ts',
+    find: 'createHeldLeases(2 * concurrency)',
+    replace: 'createHeldLeases(concurrency)',
+    caughtBy: ['worker/saturated'],
+  },
 ];

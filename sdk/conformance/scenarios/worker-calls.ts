@@ -464,4 +464,26 @@ export const workerCallsScenarios: readonly Scenario[] = [
       assert.equal(startedCount(fixture), 1);
     },
   ),
+
+  worker(
+    113,
+    'saturated',
+    'A step that fills the slot of the report before it is declared and reported in one call, too, where its body is short.',
+    async (world) => {
+      const service = await world.scripted();
+      await onScripted(world, service, { concurrency: 1 });
+      const leases = Array.from({ length: 20 }, (_, n) => `lease-${n}`);
+      for (const id of leases) offer(service, { lease_id: id, run_id: `of-${id}`, input: scriptOf({ return: 1 }) });
+      await service.seen('complete', leases.length);
+      const idsIn = (list: unknown): readonly unknown[] =>
+        Array.isArray(list) ? list.map(({ lease_id }: { lease_id: unknown }) => lease_id) : [];
+      const together = service.batches.flatMap(({ body }) => {
+        const declared = idsIn(body['started']);
+        return idsIn(body['completes']).filter((id) => declared.includes(id));
+      });
+      // A busy machine parts some of them.
+      assert.ok(together.length >= leases.length / 4, `${together.length} of ${leases.length} were one call`);
+    },
+    { needs: ['batch'] },
+  ),
 ];

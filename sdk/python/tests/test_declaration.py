@@ -7,7 +7,6 @@ from unittest import mock
 
 import svc
 from scripted import Reply, refusal, until
-from svc import _motion
 from worker_service import WithWorker, WorkerService, a_lease
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ class Early(WithWorker):
         service.seen("claim")
         calls = worker._calls
         # As long as something moves, nothing is sent.
-        with mock.patch.object(_motion, "_LIMIT_SECONDS", 60):
+        with mock.patch.object(calls.motion, "_limit", 60), mock.patch.object(calls.bodies, "_limit", 60):
             calls.motion.begin()
             go.set()
             until(lambda: len(calls._queue) == 10)
@@ -35,6 +34,28 @@ class Early(WithWorker):
             service.reported("complete", 5)
         self.assertEqual(len(service.calls_to("batch")), 1)
         self.assertEqual(service.verbs(), ["started"] * 5 + ["complete"] * 5)
+
+    def test_it_waits_for_a_body_that_has_begun_and_for_a_long_one_only_so_long(self) -> None:
+        begun, go = threading.Semaphore(0), threading.Event()
+        self.addCleanup(go.set)
+
+        def body(_step: svc.Step) -> None:
+            begun.release()
+            go.wait(60)
+
+        service, worker = self.serving(body, concurrency=2)
+        service.offer(a_lease(0))
+        # It goes on, and its declaration leaves.
+        until(lambda: service.verbs() == ["started"])
+        calls = worker._calls
+        with mock.patch.object(calls.bodies, "_limit", 60):
+            service.offer(a_lease(1))
+            self.assertTrue(begun.acquire(timeout=20) and begun.acquire(timeout=20))
+            self.assertEqual(service.verbs(), ["started"])
+            go.set()
+            service.reported("complete", 2)
+        self.assertEqual(sorted(service.verbs()), ["complete", "complete", "started", "started"])
+        self.assertIn(["completes", "started"], [sorted(set(b) - {"claim", "worker_id"}) for b in batches_of(service)])
 
     def test_what_ends_while_its_declaration_is_under_way_is_reported_when_that_is_answered(self) -> None:
         for batches in (True, False):
@@ -131,6 +152,10 @@ def after_call(service: WorkerService, verb: str, ended: threading.Event) -> Cal
         return "early"
 
     return body
+
+
+def batches_of(service: WorkerService) -> list[dict[str, Any]]:
+    return [call.body for call in service.calls_to("batch")]
 
 
 def held(answered: threading.Event, *, batches: bool) -> Reply:

@@ -8,7 +8,6 @@ import unittest
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
-from svc import _motion
 from svc._daemon_pool import DaemonPool
 from svc._errors import ConnectionFailed
 from svc._step_calls import StepCall, StepCalls
@@ -75,7 +74,7 @@ def meeting(barrier: threading.Barrier) -> Callable[[], None]:
 class Together(Calling):
     def test_calls_wait_for_leases_that_are_about_to_say_something(self) -> None:
         answered = [threading.Event() for _ in range(5)]
-        with mock.patch.object(_motion, "_LIMIT_SECONDS", 60):
+        with mock.patch.object(self.calls.motion, "_limit", 60):
             self.calls.motion.begin()
             for number, event in enumerate(answered):
                 call = StepCall("started", f"lease-{number}", b'{"worker_id":"w-1"}')

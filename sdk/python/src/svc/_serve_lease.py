@@ -112,8 +112,9 @@ class ServedLease:
             declaration = Declaration()
             self._declaration = declaration
             host.calls.motion.begin()
+            of_round = host.calls.bodies.begin()
             declaration.item = self._calls.declare(lambda first: self._on_declared(declaration, first))
-            self._go_on(lambda: self._serve_early(body, declaration))
+            self._go_on(lambda: self._serve_early(body, declaration, of_round))
         else:
             self._calls.declare(lambda first: self._go_on(lambda: self._serve(body, first)))
 
@@ -273,14 +274,17 @@ class ServedLease:
             self._settle(started)
             self._end()
 
-    def _serve_early(self, body: Body, declaration: Declaration) -> None:
+    def _serve_early(self, body: Body, declaration: Declaration, of_round: int) -> None:
         """Runs a body whose declaration is on its way."""
-        refusal = declaration.refusal
-        if refusal is None:
-            self._run(body)
-        else:
-            self._settle(refusal)
-            self._end()
+        try:
+            refusal = declaration.refusal
+            if refusal is None:
+                self._run(body)
+            else:
+                self._settle(refusal)
+                self._end()
+        finally:
+            self._host.calls.bodies.end(of_round)
 
     def _run(self, body: Body) -> None:
         """Runs the body, and reports what came of it."""

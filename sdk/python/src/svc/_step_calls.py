@@ -11,7 +11,7 @@ from urllib.parse import quote
 from . import _json
 from ._errors import ConnectionFailed, ServiceError, SvcError
 from ._http import DEFAULT_TIMEOUT_SECONDS, Request, refusal
-from ._motion import Motion
+from ._motion import BODIES_SECONDS, LEASES_SECONDS, Motion
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -127,11 +127,13 @@ class StepCalls:
         self._claims = claims
         self._on_leases = on_leases
         self._pool = pool
-        self.motion = Motion()
+        self.motion = Motion(LEASES_SECONDS)
         """Of the leases of the worker: a batch waits until they have said what they have to say.
 
         An answer to a call that was submitted, other than a heartbeat, sets its lease going.
         """
+        self.bodies = Motion(BODIES_SECONDS)
+        """Of bodies that began while their declaration is on its way: a batch waits for what a short one gives."""
         self._lock = threading.Lock()
         self._ready = threading.Condition(self._lock)
         self._queue: deque[Item] = deque()
@@ -258,6 +260,7 @@ class StepCalls:
                 self._ready.wait_for(lambda: bool(self._queue) or self._closed)
             # What can go on comes first, so that what is ready together travels together.
             self.motion.wait()
+            self.bodies.wait()
             with self._lock:
                 if self._closed:
                     return
