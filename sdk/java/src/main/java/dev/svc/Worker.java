@@ -2,6 +2,7 @@ package dev.svc;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import dev.svc.wire.Lease;
 import dev.svc.wire.Registration;
 import dev.svc.wire.WorkerInput;
@@ -15,7 +16,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Executor;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -149,6 +149,7 @@ public final class Worker implements AutoCloseable {
           new LeaseHost(
               calls,
               workerId,
+              Json.encodeOwn(JsonNodeFactory.instance.objectNode().put("worker_id", workerId)),
               heartbeat,
               leaseTtl,
               instrumentation,
@@ -553,15 +554,7 @@ public final class Worker implements AutoCloseable {
             host,
             lease,
             body,
-            work -> {
-              try {
-                pool.execute(work);
-              } catch (RejectedExecutionException | OutOfMemoryError e) {
-                String words = "no thread can be started for step {0} of run {1}; another worker gets it";
-                log.log(System.Logger.Level.ERROR, words, lease.stepId(), lease.runId());
-                counted.fire();
-              }
-            },
+            pool,
             counted::fire);
     lock.lock();
     try {
