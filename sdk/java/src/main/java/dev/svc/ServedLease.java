@@ -505,9 +505,13 @@ final class ServedLease {
   }
 
   private Result runHere(Step step, Object input) {
-    ObjectNode members = Json.ownTree(lease.correlation());
-    members.put("project", lease.project()).put("run_id", lease.runId());
-    TraceContext trace = new TraceContext(lease.traceId(), lease.spanId(), new Belongs(members), totals);
+    Belongs belongs =
+        new Belongs(
+            () ->
+                Json.ownTree(lease.correlation())
+                    .put("project", lease.project())
+                    .put("run_id", lease.runId()));
+    TraceContext trace = new TraceContext(lease.traceId(), lease.spanId(), belongs, totals);
     synchronized (bodyLock) {
       bodyThread = Thread.currentThread();
       if (reason != null) {
