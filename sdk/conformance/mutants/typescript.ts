@@ -247,7 +247,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     fault: 'lets a body go on whose start was refused',
-    file: 'src/serve-lease.ts',
+    file: 'src/declaration.ts',
     find: 'void starting.then(onDeclared);',
     replace: 'void starting;',
     caughtBy: ['worker/refused-declaration'],
@@ -333,7 +333,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     fault: 'reports once, and not until it is answered',
-    file: 'src/serve-lease.ts',
+    file: 'src/lease-calls.ts',
     find: "call('complete', body, how),",
     replace: "call('complete', body, { ...how, policy: once }),",
     caughtBy: ['worker/report-until-answered', 'worker/already-applied'],
@@ -441,7 +441,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     fault: 'claims the slot of a step with each try of its report',
-    file: 'src/serve-lease.ts',
+    file: 'src/lease-calls.ts',
     find: '    hasFreed = true;',
     replace: '',
     caughtBy: ['worker/slot-claimed-once'],

@@ -141,7 +141,7 @@ wire::Json StepCalls::alone(const StepCall& call) {
   return options_.http.call(request, {});
 }
 
-void StepCalls::submit_alone(Pending item) {
+void StepCalls::submit_alone(const Pending& item) {
   const auto work = [this, item] {
     try {
       item->settle({alone(item->call), nullptr});
@@ -158,7 +158,7 @@ void StepCalls::submit_alone(Pending item) {
   }
 }
 
-void StepCalls::enqueue(Pending item) {
+void StepCalls::enqueue(const Pending& item) {
   const char* problem = "the worker has ended";
   {
     const std::lock_guard lock{mutex_};

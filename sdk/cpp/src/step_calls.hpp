@@ -88,8 +88,8 @@ class StepCalls {
   using Items = std::vector<Pending>;
   [[nodiscard]] bool goes_alone(const StepCall& call) const;
   wire::Json alone(const StepCall& call);
-  void submit_alone(Pending item);
-  void enqueue(Pending item);
+  void submit_alone(const Pending& item);
+  void enqueue(const Pending& item);
   /// With the lock: one more thread that sends, up to a few; false where there is none. Where one cannot be started, the next
   /// call tries again.
   bool add_sender();

@@ -156,12 +156,13 @@ TEST(Declaration, WhereItIsRefusedTheBodyIsCancelledAndNothingIsReported) {
   for (const auto& [code, reason] :
        {std::pair{"fenced", svc::InterruptReason::fenced}, std::pair{"already_applied", svc::InterruptReason::fenced},
         std::pair{"run_terminal", svc::InterruptReason::run_terminal}}) {
+    // A lambda of Clang before 16 captures no structured binding.
+    const json refusal = {{"status", 409}, {"body", {{"code", code}, {"message", "no"}}}};
     Offering service{json::array({lease(1), lease(2)}), [&](const json& batch) {
                        auto reply = Offering::taken(batch);
                        const auto started = batch.value("started", json::array());
                        for (std::size_t at = 0; at < started.size(); ++at)
-                         if (started[at]["lease_id"] == "l-1")
-                           reply.body["started"][at] = {{"status", 409}, {"body", {{"code", code}, {"message", "no"}}}};
+                         if (started[at]["lease_id"] == "l-1") reply.body["started"][at] = refusal;
                        return reply;
                      }};
     std::promise<std::optional<svc::InterruptReason>> cancelled;

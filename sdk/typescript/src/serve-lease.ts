@@ -1,12 +1,12 @@
-import { RetryableError, ServiceError, StepFailure, StepInterrupted } from './errors.ts';
+import { declare } from './declaration.ts';
+import { RetryableError, StepFailure, StepInterrupted } from './errors.ts';
 import { writeExactly } from './exact-json.ts';
-import type { Json, Lease, ReportedUsage, StepFailure as ReportedFailure } from './generated/wire.ts';
+import type { Json, Lease, ReportedUsage } from './generated/wire.ts';
 import { startHeart } from './heart.ts';
+import { type Answer, createLeaseCalls, type Failure, type How, type LeaseCaller } from './lease-calls.ts';
 import type { Instrumentation, TraceContext } from './recorder.ts';
-import { type RetryPolicy, untilAnswered, withRetries } from './retry.ts';
-import { isOver } from './run-status.ts';
+import { untilAnswered } from './retry.ts';
 import type { StandbyHeart } from './standby-heart.ts';
-import type { StepCalls, StepVerb } from './step-calls.ts';
 import type { StepContext } from './step-context.ts';
 import { createUsageTotals } from './usage.ts';
 import type { StepBody } from './workflow.ts';
@@ -22,42 +22,18 @@ export type Logger = {
 /** How a lease ended, as its worker saw it. `lost`: nothing can be said; the service finds out by itself. */
 export type LeaseEnd = 'completed' | 'failed' | 'unservable' | 'fenced' | 'run_terminal' | 'released' | 'lost';
 
-type Refusal = 'already_applied' | 'fenced' | 'run_terminal' | 'not_started';
-const refusals: ReadonlySet<string> = new Set<Refusal>(['already_applied', 'fenced', 'run_terminal', 'not_started']);
-
-type Answer =
-  | { readonly kind: 'taken' }
-  | { readonly kind: 'refused'; readonly reason: Refusal }
-  /** Refused for another reason than the state of the lease: a bug, a key, a body that is too large. */
-  | { readonly kind: 'rejected'; readonly error: ServiceError }
-  | { readonly kind: 'unanswered' };
-
-export type LeaseHost = {
-  readonly calls: StepCalls;
-  readonly workerId: string;
+export type LeaseHost = LeaseCaller & {
   readonly heartbeatMs: number;
   readonly leaseTtlMs: number;
   /** Has the lease kept alive while its body blocks this thread. */
   readonly hold: StandbyHeart['hold'];
   readonly instrumentation: Instrumentation;
   readonly logger: Logger;
-  /** Called when an answer says that the run of a lease has ended. */
-  readonly onRunEnd: (runId: string) => void;
   /** Fires when bodies must end: the time that a stopping worker gives them is over. */
   readonly force: AbortSignal;
   /** How long a body may take to end after its signal aborted. */
   readonly settleMs: number;
 };
-
-/** How long to try one call: until it is answered, or until the signal. `cut` breaks off a call on its way, too. */
-type How = {
-  readonly signal?: AbortSignal;
-  readonly cut?: AbortSignal;
-  readonly policy?: RetryPolicy;
-  readonly timeoutMs?: number;
-  readonly onSent?: () => void;
-};
-const once: RetryPolicy = { ...untilAnswered, attempts: 1 };
 
 /** @see docs/worker-protocol.md, "Heartbeat" */
 const DETAILS_LIMIT_BYTES = 64 * 1024;
@@ -77,8 +53,6 @@ const messageOf = (error: unknown): string => {
   const text = wordsOf(error);
   return (text === '' ? 'the body failed' : text).slice(0, MESSAGE_LIMIT_CHARACTERS);
 };
-
-type Failure = Pick<ReportedFailure, 'error' | 'retry_after_ms'>;
 
 /**
  * Not the fault of the step: `rate_limited` is the class that spends no budget, here with no wait. A body that may run only
@@ -100,64 +74,6 @@ const failureOf = (error: unknown): Failure => {
   const code = error.code === undefined ? {} : { code: error.code };
   const words = error.problem === undefined ? message : `${message} (${error.problem})`;
   return { error: { class: error.errorClass, ...code, message: words.slice(0, MESSAGE_LIMIT_CHARACTERS) }, ...later };
-};
-
-/** The four worker calls of one lease. */
-const createLeaseCalls = ({ calls, workerId, onRunEnd }: LeaseHost, lease: Lease) => {
-  const { lease_id: leaseId } = lease;
-  /** A report said that the slot is free. A second one must not have it claimed again. */
-  let hasFreed = false;
-  const freesSlot = (verb: StepVerb): boolean => {
-    if (hasFreed || (verb !== 'complete' && verb !== 'fail')) return false;
-    hasFreed = true;
-    return true;
-  };
-  const call = async (verb: StepVerb, body: string, how: How): Promise<Answer> => {
-    const timeout = how.timeoutMs === undefined ? {} : { timeoutMs: how.timeoutMs };
-    try {
-      const answer = await withRetries(
-        how.policy ?? untilAnswered,
-        // The signal ends the waiting between tries. A call on its way is let go on: it may be the one that lands, and a
-        // listener on each would cost more than the call.
-        () =>
-          calls.make({
-            verb,
-            leaseId,
-            body,
-            signal: how.cut,
-            onSent: how.onSent,
-            freesSlot: freesSlot(verb),
-            ...timeout,
-          }),
-        how.signal,
-      );
-      if (answer.run_status !== undefined && isOver(answer.run_status)) onRunEnd(lease.run_id);
-      return { kind: 'taken' };
-    } catch (error) {
-      // A fault of the service says nothing about the report; the step must not fail for it.
-      if (!(error instanceof ServiceError) || error.status >= 500 || error.retryable) return { kind: 'unanswered' };
-      if (error.code === 'run_terminal') onRunEnd(lease.run_id);
-      if (error.status === 409 && refusals.has(error.code)) return { kind: 'refused', reason: error.code as Refusal };
-      return { kind: 'rejected', error };
-    }
-  };
-  /** @throws TypeError on what is not JSON */
-  const bodyOf = (fields: object): string => writeExactly({ worker_id: workerId, ...fields });
-
-  return {
-    started: (how: How) => call('started', bodyOf({}), how),
-    /** @param details JSON text: written when the body gave it, so that a later change of the object does not show */
-    heartbeat: (details: string | undefined, how: How) =>
-      call(
-        'heartbeat',
-        details === undefined ? bodyOf({}) : `{"worker_id":${JSON.stringify(workerId)},"details":${details}}`,
-        how,
-      ),
-    complete: (body: string, how: How) => call('complete', body, how),
-    fail: (failure: Failure, usage: readonly ReportedUsage[], how: How) =>
-      call('fail', bodyOf({ ...failure, ...(usage.length === 0 ? {} : { usage }) }), how),
-    bodyOf,
-  };
 };
 
 /**
@@ -222,42 +138,18 @@ export const serveLease = async (host: LeaseHost, lease: Lease, body: StepBody |
   const interruptedBy = (): StepInterrupted['reason'] | undefined =>
     interruption.signal.aborted ? (interruption.signal.reason as StepInterrupted).reason : undefined;
 
-  const declaring = new AbortController();
-  let isDeclarationSent = false;
-  const starting = calls.started({
-    signal: declaring.signal,
-    // A late declaration is refused as fenced; one that is never answered must not be retried indefinitely.
-    policy: { ...untilAnswered, forMs: host.leaseTtlMs },
-    onSent: () => {
-      isDeclarationSent = true;
-      held?.beat();
+  const declaration = declare(calls.started, {
+    isEarly,
+    forMs: host.leaseTtlMs,
+    onSent: () => held?.beat(),
+    onRefusal: (answer) => {
+      letGo();
+      interrupt(answer.kind === 'refused' && answer.reason === 'run_terminal' ? 'run_terminal' : 'fenced');
     },
   });
-  /** The answer to the declaration of a body that had begun, where it is not that it may run. */
-  let refusal: Answer | undefined;
-  let isReporting = false;
-  const onDeclared = (answer: Answer): void => {
-    if (answer.kind === 'taken' || isReporting) return;
-    refusal = answer;
-    letGo();
-    interrupt(answer.kind === 'refused' && answer.reason === 'run_terminal' ? 'run_terminal' : 'fenced');
-  };
-
-  /** Reports what a body came to, never before its declaration. @returns the answer; that to the declaration where it was refused */
-  const report = async (send: () => Promise<Answer>): Promise<Answer> => {
-    // One that still stands in line is sent with the report, before it.
-    if (isEarly && isDeclarationSent) await starting;
-    if (refusal !== undefined) return refusal;
-    isReporting = true;
-    const answer = await send();
-    if (!isEarly || answer.kind !== 'refused' || answer.reason !== 'not_started') return answer;
-    // The report overtook it: it was lost on its way, and is sent again.
-    const started = await starting;
-    return started.kind === 'taken' ? await send() : started;
-  };
 
   const reportFailure = async (failure: Failure, usage: readonly ReportedUsage[], how: How): Promise<LeaseEnd> => {
-    const answer = await report(() => calls.fail(failure, usage, how));
+    const answer = await declaration.report(() => calls.fail(failure, usage, how));
     if (answer.kind !== 'rejected') return settle(answer, 'failed');
     // A class that the service keeps for itself, a wait over its bound: the step fails, and says why.
     const message = `${failure.error.message} (reported as fatal: ${answer.error.message})`;
@@ -274,7 +166,7 @@ export const serveLease = async (host: LeaseHost, lease: Lease, body: StepBody |
   // A worker that stops lets a last report go out, but does not wait for its answer without end.
   const lastly: How = { policy: { ...untilAnswered, forMs: host.settleMs } };
   const onForce = (): void => {
-    declaring.abort();
+    declaration.stop();
     interrupt('stopping');
     settleTimer = setTimeout(leaveBehind, host.settleMs);
   };
@@ -283,9 +175,8 @@ export const serveLease = async (host: LeaseHost, lease: Lease, body: StepBody |
   let stopHeart = (): void => {};
   type Outcome = { readonly ok: true; readonly output: unknown } | { readonly ok: false; readonly error: unknown };
   try {
-    if (isEarly) void starting.then(onDeclared);
-    else {
-      const started = await starting;
+    if (!isEarly) {
+      const started = await declaration.answer;
       // Without its word that the body may run, the body does not run: its own earlier report is no such word either.
       if (started.kind !== 'taken') return settle(started, 'lost');
       // The time of bodies was over before this one began: it must not.
@@ -297,7 +188,7 @@ export const serveLease = async (host: LeaseHost, lease: Lease, body: StepBody |
     const beatTimeoutMs = Math.ceil(Math.max(host.heartbeatMs, host.leaseTtlMs / 3));
     const heart = startHeart(host.heartbeatMs, async (details, signal) => {
       held?.beat();
-      const answer = await calls.heartbeat(details, { policy: once, cut: signal, timeoutMs: beatTimeoutMs });
+      const answer = await calls.heartbeat(details, { cut: signal, timeoutMs: beatTimeoutMs });
       if (answer.kind === 'unanswered') return 'sooner';
       if (answer.kind !== 'refused' || answer.reason === 'not_started') return 'again';
       // Fenced: another lease ended this one. Run over: a cancel, above all. Either way the work is of no more use.
@@ -370,6 +261,7 @@ export const serveLease = async (host: LeaseHost, lease: Lease, body: StepBody |
       logger.warn(`${name}: its body did not end in time; the service gives the step to another worker`);
       return 'lost';
     }
+    const refusal = declaration.refusal();
     if (refusal !== undefined) return settle(refusal, 'lost');
     const reason = interruptedBy();
     if (reason === 'fenced' || reason === 'run_terminal') return reason;
@@ -389,7 +281,7 @@ export const serveLease = async (host: LeaseHost, lease: Lease, body: StepBody |
       await heart.flush(reason === 'stopping' ? host.settleMs : host.leaseTtlMs);
       const meant = outcome.error instanceof StepFailure || outcome.error instanceof RetryableError;
       if (reason !== 'stopping' || meant) return await reportFailure(failureOf(outcome.error), reported, how);
-      return settle(await report(() => calls.fail(givenBack, reported, how)), 'released');
+      return settle(await declaration.report(() => calls.fail(givenBack, reported, how)), 'released');
     }
 
     let result: string;
@@ -403,7 +295,7 @@ export const serveLease = async (host: LeaseHost, lease: Lease, body: StepBody |
       const message = `the output of step ${lease.step_id} is not JSON: ${messageOf(error)}`;
       return await reportFailure({ error: { class: 'fatal', code: 'invalid_output', message } }, reported, how);
     }
-    const answer = await report(() => calls.complete(result, how));
+    const answer = await declaration.report(() => calls.complete(result, how));
     if (answer.kind === 'rejected') {
       const message = `the service refused the output of step ${lease.step_id}: ${answer.error.message}`;
       return await reportFailure({ error: { class: 'fatal', code: answer.error.code, message } }, reported, how);
@@ -418,7 +310,7 @@ export const serveLease = async (host: LeaseHost, lease: Lease, body: StepBody |
   } finally {
     stopHeart();
     letGo();
-    declaring.abort();
+    declaration.stop();
     clearTimeout(settleTimer);
     host.force.removeEventListener('abort', onForce);
   }

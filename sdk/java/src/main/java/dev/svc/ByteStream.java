@@ -15,7 +15,10 @@ import java.util.concurrent.TimeoutException;
 final class ByteStream implements HttpResponse.BodySubscriber<ByteStream>, AutoCloseable {
   private static final List<ByteBuffer> END = List.of();
 
-  /** Holds pieces, which are lists of buffers, and at last END or what broke the stream off. */
+  /** No exception: each answer is closed, and few have a reader then. */
+  private static final Object CLOSED = new Object();
+
+  /** Holds pieces, which are lists of buffers, and at last END, CLOSED or what broke the stream off. */
   private final LinkedBlockingQueue<Object> pieces = new LinkedBlockingQueue<>();
 
   private volatile Flow.Subscription subscription;
@@ -58,6 +61,9 @@ final class ByteStream implements HttpResponse.BodySubscriber<ByteStream>, AutoC
     if (piece == null) {
       throw new TimeoutException();
     }
+    if (piece == CLOSED) {
+      throw new IOException("the answer broke off");
+    }
     if (piece instanceof Throwable) {
       throw new IOException("the answer broke off", (Throwable) piece);
     }
@@ -75,6 +81,6 @@ final class ByteStream implements HttpResponse.BodySubscriber<ByteStream>, AutoC
     if (held != null) {
       held.cancel();
     }
-    pieces.add(new IOException("closed"));
+    pieces.add(CLOSED);
   }
 }

@@ -263,7 +263,7 @@ public final class Instrumentation implements AutoCloseable {
   /** Runs code under a span that somebody else records: a step of a run. */
   <T> T under(TraceContext given, Callable<T> body) throws Exception {
     TraceContext context =
-        new TraceContext(given.traceId(), given.spanId(), base.and(given.belongs().members()), given.usage());
+        new TraceContext(given.traceId(), given.spanId(), base.and(given.belongs()), given.usage());
     TraceContext.Active outer = TraceContext.Active.current();
     TraceContext.Active.set(new TraceContext.Active(host.realm(), context, outer));
     ContextBridge.Scope scope = host.attach(context);

@@ -13,7 +13,6 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 
 /** The worker calls of one lease, and what their answers mean. */
@@ -28,12 +27,12 @@ final class LeaseCalls {
   private final AtomicBoolean hasFreed = new AtomicBoolean();
 
   /** Null where the body waits for its answer. */
-  private final StepCalls.Declaration declaration;
+  private final Declaration declaration;
 
-  LeaseCalls(LeaseHost host, Lease lease, boolean isEarly) {
+  LeaseCalls(LeaseHost host, Lease lease, Declaration declaration) {
     this.host = host;
     this.lease = lease;
-    this.declaration = isEarly ? new StepCalls.Declaration() : null;
+    this.declaration = declaration;
   }
 
   enum Kind {
@@ -67,13 +66,12 @@ final class LeaseCalls {
    * that came together travel together; {@code answered} takes what {@link #started} needs.
    */
   void declare(Consumer<First> answered) {
-    StepCalls.Call call = callOf(StepCalls.Verb.STARTED, bodyText());
-    host.calls().submit(call, (body, error) -> answered.accept(new First(body, error)));
+    submit(callOf(StepCalls.Verb.STARTED, host.workerBody()), answered);
   }
 
   /** Goes on from the answer to the first declaration. */
   Answer started(First first, How how) {
-    return call(StepCalls.Verb.STARTED, bodyText(), first, how);
+    return call(StepCalls.Verb.STARTED, host.workerBody(), first, how);
   }
 
   /** What came of a first try: its answer, or why there is none. */
@@ -86,49 +84,25 @@ final class LeaseCalls {
     }
   }
 
-  private byte[] bodyText() {
-    return Json.encodeOwn(body());
-  }
-
-  private StepCalls.Call callOf(StepCalls.Verb verb, byte[] body) {
+  StepCalls.Call callOf(StepCalls.Verb verb, byte[] body) {
     boolean isReport = verb == StepCalls.Verb.COMPLETE || verb == StepCalls.Verb.FAIL;
     boolean freesSlot = isReport && hasFreed.compareAndSet(false, true);
     return new StepCalls.Call(verb, lease.leaseId(), body, Request.DEFAULT_TIMEOUT, null, freesSlot, declaration);
   }
 
-  /** Sends a report without waiting for its answer; {@code answered} takes what came of it. */
-  void report(byte[] report, Consumer<First> answered) {
-    StepCalls.Call call = callOf(StepCalls.Verb.COMPLETE, report);
+  /** Sends a call without waiting for its answer; {@code answered} takes what came of it. */
+  void submit(StepCalls.Call call, Consumer<First> answered) {
     host.calls().submit(call, (body, error) -> answered.accept(new First(body, error)));
   }
 
-  /**
-   * The same, with the declaration of its lease. Returns false where that has left: nothing is sent then. Its answer
-   * sets the lease going where {@code moves}.
-   */
-  boolean reportWithDeclaration(StepCalls.Verb verb, byte[] report, boolean moves, Consumer<First> answered) {
-    boolean before = hasFreed.get();
-    StepCalls.Call call = callOf(verb, report);
-    BiConsumer<JsonNode, RuntimeException> onAnswer = (body, error) -> answered.accept(new First(body, error));
-    if (host.calls().submitBehind(call, moves, onAnswer)) {
-      return true;
-    }
-    hasFreed.set(before);
-    return false;
+  /** The same, with the declaration of the lease. Returns false where that has left: nothing is sent then. */
+  boolean submitBehind(StepCalls.Call call, Consumer<First> answered) {
+    return host.calls().submitBehind(call, (body, error) -> answered.accept(new First(body, error)));
   }
 
-  /** Goes on from the answer to the first report. */
-  Answer complete(byte[] report, First first, How how) {
-    return call(StepCalls.Verb.COMPLETE, report, first, how);
-  }
-
+  /** Reports a failure, and waits for the answer. */
   Answer fail(Failure failure, List<ObjectNode> usage, How how) {
-    return fail(bodyOf(failure, usage), null, how);
-  }
-
-  /** Goes on from the answer to the first report of a failure. */
-  Answer fail(byte[] report, First first, How how) {
-    return call(StepCalls.Verb.FAIL, report, first, how);
+    return call(StepCalls.Verb.FAIL, bodyOf(failure, usage), null, how);
   }
 
   byte[] bodyOf(Failure failure, List<ObjectNode> usage) {
@@ -157,8 +131,8 @@ final class LeaseCalls {
         : message;
   }
 
-  /** Calls until it is answered; the first try may have been made before, null for none. */
-  private Answer call(StepCalls.Verb verb, byte[] body, First first, How how) {
+  /** Calls until it is answered; {@code first} is what came of a try that was made before, null for none. */
+  Answer call(StepCalls.Verb verb, byte[] body, First first, How how) {
     AtomicReference<First> made = new AtomicReference<>(first);
     JsonNode answer;
     try {
@@ -179,7 +153,7 @@ final class LeaseCalls {
 
   /** Sends one heartbeat, and calls back with what it found. */
   void beat(byte[] details, Signal cut, Consumer<Answer> found) {
-    byte[] body = bodyText();
+    byte[] body = host.workerBody();
     if (details != null) {
       byte[] start = ",\"details\":".getBytes(StandardCharsets.UTF_8);
       ByteBuffer joined =

@@ -10,6 +10,7 @@ import java.util.function.Consumer;
  *
  * @param calls makes their calls
  * @param workerId the id of the worker
+ * @param workerBody the body of a call that says no more than whose it is
  * @param heartbeat how often they beat
  * @param leaseTtl how long one lives without a beat
  * @param instrumentation where spans of bodies go
@@ -24,6 +25,7 @@ import java.util.function.Consumer;
 record LeaseHost(
     StepCalls calls,
     String workerId,
+    byte[] workerBody,
     Duration heartbeat,
     Duration leaseTtl,
     Instrumentation instrumentation,

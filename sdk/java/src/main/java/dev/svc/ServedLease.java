@@ -9,8 +9,8 @@ import dev.svc.wire.Lease;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -28,27 +28,20 @@ final class ServedLease {
   private final LeaseHost host;
   private final Lease lease;
   private final Workflow.Bound body;
+  /**
+   * Of a body that begins before it is answered, so that what the body gives may travel with it; else null. Not where it
+   * may run once only, and not in a second attempt: in the first it may have ended its process before that declared it.
+   */
+  private final Declaration declaration;
+
   private final LeaseCalls calls;
-  private final Consumer<Runnable> threads;
+  private final Executor threads;
   private final Runnable onEnd;
   private final Signal interruption = new Signal();
   private final Signal leftBehind = new Signal();
   private final UsageTotals totals = new UsageTotals();
-  /**
-   * The body begins before its declaration is answered, so that what it gives may travel with that. Not where it may
-   * run once only, and not in a second attempt: in the first it may have ended its process before that declared it.
-   */
-  private final boolean isEarly;
-
-  /** The answer to the declaration of a body that began early. */
-  private final CompletableFuture<LeaseCalls.Answer> declared = new CompletableFuture<>();
-  /** Ends the repeats of the declaration. */
-  private final Signal over = new Signal();
   /** Until its report stands in line. */
   private final AtomicBoolean moves = new AtomicBoolean();
-
-  /** A report that overtook its declaration is sent once more. */
-  private final AtomicBoolean repeated = new AtomicBoolean();
 
   private final Object bodyLock = new Object();
   private Thread bodyThread;
@@ -56,22 +49,26 @@ final class ServedLease {
   private volatile Heart heart;
   private volatile Runnable forgetForce = () -> {};
   private volatile Runnable forgetDeclaring = () -> {};
-  private volatile boolean isReporting;
+
+  /** What an attempt came to; the failure is null for an output. */
+  private record Report(
+      StepCalls.Call call, LeaseCalls.Failure failure, List<ObjectNode> usage, LeaseCalls.How how) {}
 
   /**
    * Takes null for the body when this worker does not hold the definition, the version or the step; runs on
    * {@code threads} what must wait, and {@code onEnd}, maybe more than once, when all is over.
    */
-  ServedLease(LeaseHost host, Lease lease, Workflow.Bound body, Consumer<Runnable> threads, Runnable onEnd) {
+  ServedLease(LeaseHost host, Lease lease, Workflow.Bound body, Executor threads, Runnable onEnd) {
     this.host = host;
     this.lease = lease;
     this.body = body;
-    this.isEarly =
+    boolean isEarly =
         body != null
             && lease.delivery().equals(Delivery.AT_LEAST_ONCE)
             && lease.attempt() == 1
             && !host.force().fired();
-    this.calls = new LeaseCalls(host, lease, isEarly);
+    this.declaration = isEarly ? new Declaration() : null;
+    this.calls = new LeaseCalls(host, lease, declaration);
     this.threads = threads;
     this.onEnd = onEnd;
   }
@@ -92,10 +89,10 @@ final class ServedLease {
   void begin() {
     if (body == null) {
       goOn(this::refuseUnheld);
-    } else if (isEarly) {
+    } else if (declaration != null) {
       moves.set(true);
       host.calls().motion().begin();
-      forgetDeclaring = host.force().onFire(over::fire);
+      forgetDeclaring = host.force().onFire(declaration.over()::fire);
       // It stands in line before the body begins.
       calls.declare(this::onFirstDeclared);
       runOnThread(this::runDeclared);
@@ -114,7 +111,7 @@ final class ServedLease {
   }
 
   private void runOnThread(Runnable work) {
-    threads.accept(
+    Runnable guarded =
         () -> {
           try {
             work.run();
@@ -123,17 +120,27 @@ final class ServedLease {
             log(System.Logger.Level.ERROR, messageOf(e));
             end();
           }
-        });
+        };
+    try {
+      threads.execute(guarded);
+    } catch (RejectedExecutionException | OutOfMemoryError e) {
+      log(System.Logger.Level.ERROR, "no thread can be started for it; another worker gets its step");
+      end();
+    }
   }
 
   private void end() {
     rest();
     forgetDeclaring.run();
-    over.fire();
     forgetForce.run();
     Heart beating = heart;
     if (beating != null) {
       beating.stop();
+    }
+    if (declaration != null) {
+      declaration.over().fire();
+      // Nobody will ask again.
+      declaration.settle(new LeaseCalls.Answer(LeaseCalls.Kind.UNANSWERED, "", null), this::onRefusal);
     }
     onEnd.run();
   }
@@ -188,30 +195,29 @@ final class ServedLease {
 
   private void onFirstDeclared(LeaseCalls.First first) {
     LeaseCalls.Answer answer = calls.read(first);
-    if (answer.kind() != LeaseCalls.Kind.UNANSWERED || over.fired()) {
-      onDeclared(answer);
+    if (answer.kind() != LeaseCalls.Kind.UNANSWERED || declaration.over().fired()) {
+      declaration.settle(answer, this::onRefusal);
     } else {
-      runOnThread(() -> onDeclared(started(first, over)));
+      runOnThread(() -> declaration.settle(started(first, declaration.over()), this::onRefusal));
     }
   }
 
-  /** Cancels a body that had begun and may not go on. */
-  private void onDeclared(LeaseCalls.Answer answer) {
-    declared.complete(answer);
-    // The answer to a report counts, where there is one.
-    if (answer.kind() == LeaseCalls.Kind.TAKEN || isReporting || over.fired() && !host.force().fired()) {
-      return;
-    }
+  /** The body had begun, and may not go on. */
+  private void onRefusal(LeaseCalls.Answer answer) {
     Heart beating = heart;
     if (beating != null) {
       beating.stop();
     }
-    interrupt(answer.isRefused("run_terminal") ? CancelReason.RUN_TERMINAL : CancelReason.FENCED);
+    if (answer.kind() == LeaseCalls.Kind.UNANSWERED && host.force().fired()) {
+      interrupt(CancelReason.STOPPING);
+    } else {
+      interrupt(answer.isRefused("run_terminal") ? CancelReason.RUN_TERMINAL : CancelReason.FENCED);
+    }
   }
 
-  private boolean isRefused() {
-    LeaseCalls.Answer answer = declared.getNow(null);
-    return answer != null && answer.kind() != LeaseCalls.Kind.TAKEN;
+  /** The answer to the declaration of a body that had begun, where it may not go on; else null. */
+  private LeaseCalls.Answer refusal() {
+    return declaration == null ? null : declaration.refusal();
   }
 
   private void startAndRun(LeaseCalls.First first) {
@@ -222,7 +228,6 @@ final class ServedLease {
       end();
       return;
     }
-    declared.complete(started);
     runDeclared();
   }
 
@@ -233,13 +238,12 @@ final class ServedLease {
         new LeaseCalls.How(Retries.UNTIL_ANSWERED.within(host.settle().toNanos()), null);
     // The time of bodies was over before this one began: it must not.
     if (host.force().fired()) {
-      fail(GIVEN_BACK, List.of(), lastly);
-      end();
+      reportFailure(GIVEN_BACK, List.of(), lastly);
       return;
     }
     Heart beating = new Heart(host.timers(), host.heartbeat().toNanos(), this::beat);
     heart = beating;
-    if (isRefused()) {
+    if (refusal() != null) {
       beating.stop();
     }
     forgetForce = host.force().onFire(() -> force(beating));
@@ -300,12 +304,14 @@ final class ServedLease {
         new Step(lease, host.instrumentation(), host.json(), () -> reason, interruption, heart::tell);
     Result result = runBody(step);
     CancelReason why = reason;
-    if (isRefused()) {
-      settle(declared.join());
-      end();
-      return;
+    LeaseCalls.Answer refusal = refusal();
+    if (refusal != null) {
+      settle(refusal);
     }
-    if (leftBehind.fired() || why == CancelReason.FENCED || why == CancelReason.RUN_TERMINAL) {
+    if (refusal != null
+        || leftBehind.fired()
+        || why == CancelReason.FENCED
+        || why == CancelReason.RUN_TERMINAL) {
       end();
       return;
     }
@@ -313,21 +319,17 @@ final class ServedLease {
     LeaseCalls.How how = isStopping ? lastly : new LeaseCalls.How(Retries.UNTIL_ANSWERED, interruption);
     List<ObjectNode> usage = usageOf(step);
     if (result.error() == null) {
-      complete(step, result.output(), usage, how);
+      reportOutput(step, result.output(), usage, how);
       return;
     }
     // The mark for the next attempt goes first: after the report nobody takes it.
     rest();
     heart.flush((isStopping ? host.settle() : host.leaseTtl()).toNanos());
-    if (isStopping && !isMeant(result.error())) {
-      fail(GIVEN_BACK, usage, how);
-    } else {
-      reportFailure(failureOf(result.error()), usage, how);
-    }
-    end();
+    boolean isGivenBack = isStopping && !isMeant(result.error());
+    reportFailure(isGivenBack ? GIVEN_BACK : failureOf(result.error()), usage, how);
   }
 
-  private void complete(Step step, Object output, List<ObjectNode> usage, LeaseCalls.How how) {
+  private void reportOutput(Step step, Object output, List<ObjectNode> usage, LeaseCalls.How how) {
     byte[] report;
     try {
       ObjectNode fields = calls.body();
@@ -341,103 +343,86 @@ final class ServedLease {
     } catch (Json.MismatchException e) {
       String message = "the output of step " + lease.stepId() + " is not JSON: " + e.getMessage();
       reportFailure(new LeaseCalls.Failure("fatal", "invalid_output", message, -1), usage, how);
+      return;
+    }
+    report(new Report(calls.callOf(StepCalls.Verb.COMPLETE, report), null, usage, how));
+  }
+
+  private void reportFailure(LeaseCalls.Failure failure, List<ObjectNode> usage, LeaseCalls.How how) {
+    StepCalls.Call call = calls.callOf(StepCalls.Verb.FAIL, calls.bodyOf(failure, usage));
+    report(new Report(call, failure, usage, how));
+  }
+
+  /**
+   * Reports, behind the declaration: with it where that still stands in line, else when it is answered. Does not wait.
+   * Where the declaration was refused, nothing is reported.
+   */
+  private void report(Report report) {
+    Consumer<LeaseCalls.First> answered = first -> afterReport(report, first);
+    if (declaration == null || declaration.isTaken()) {
+      calls.submit(report.call(), answered);
+      rest();
+      return;
+    }
+    LeaseCalls.Answer refusal = declaration.beginReport();
+    if (refusal != null) {
+      settle(refusal);
       end();
       return;
     }
-    report(report, usage, how);
-  }
-
-  /** Never before the declaration: one that still stands in line is sent with the report, before it. */
-  private void report(byte[] report, List<ObjectNode> usage, LeaseCalls.How how) {
-    Consumer<LeaseCalls.First> answered = first -> afterReport(report, first, usage, how);
-    if (!isEarly) {
-      calls.report(report, answered);
-      return;
-    }
-    isReporting = true;
-    boolean isUnderWay = calls.reportWithDeclaration(StepCalls.Verb.COMPLETE, report, true, answered);
+    boolean isUnderWay = calls.submitBehind(report.call(), answered);
     rest();
     if (!isUnderWay) {
-      whenDeclared(() -> calls.report(report, answered));
+      declaration.holdReport(() -> report(report));
     }
-  }
-
-  /** Goes on once the body may; where it may not, all is over. */
-  private void whenDeclared(Runnable then) {
-    declared.thenAccept(
-        answer -> {
-          if (answer.kind() == LeaseCalls.Kind.TAKEN) {
-            then.run();
-          } else {
-            settle(answer);
-            end();
-          }
-        });
-  }
-
-  /** The same for what waits for its answer. Returns the answer, that to the declaration where it was refused. */
-  private LeaseCalls.Answer fail(byte[] report, LeaseCalls.How how) {
-    if (!isEarly) {
-      return calls.fail(report, null, how);
-    }
-    isReporting = true;
-    CompletableFuture<LeaseCalls.First> first = new CompletableFuture<>();
-    boolean isUnderWay =
-        calls.reportWithDeclaration(StepCalls.Verb.FAIL, report, false, first::complete);
-    rest();
-    if (isUnderWay) {
-      LeaseCalls.Answer answer = calls.fail(report, first.join(), how);
-      if (!answer.isRefused("not_started")) {
-        return answer;
-      }
-    }
-    LeaseCalls.Answer started = declared.join();
-    return started.kind() == LeaseCalls.Kind.TAKEN ? calls.fail(report, null, how) : started;
-  }
-
-  private void fail(LeaseCalls.Failure failure, List<ObjectNode> usage, LeaseCalls.How how) {
-    settle(fail(calls.bodyOf(failure, usage), how));
   }
 
   /** Nobody waits for the answer: a thread is needed again only where it is none, or no good one. */
-  private void afterReport(
-      byte[] report, LeaseCalls.First first, List<ObjectNode> usage, LeaseCalls.How how) {
+  private void afterReport(Report report, LeaseCalls.First first) {
     LeaseCalls.Answer answer = calls.read(first);
-    if (isEarly && answer.isRefused("not_started") && repeated.compareAndSet(false, true)) {
-      // The report overtook its declaration, which was lost on its way: it is sent again.
-      whenDeclared(() -> calls.report(report, again -> afterReport(report, again, usage, how)));
-      host.calls().motion().end();
+    if (declaration != null && answer.isRefused("not_started")) {
+      goOn(() -> reportOvertaken(report));
     } else if (answer.kind() == LeaseCalls.Kind.TAKEN || answer.kind() == LeaseCalls.Kind.REFUSED) {
       settle(answer);
       end();
       host.calls().motion().end();
     } else {
-      goOn(() -> reportAgain(report, first, usage, how));
+      goOn(() -> reportAgain(report, first));
     }
   }
 
-  private void reportAgain(
-      byte[] report, LeaseCalls.First first, List<ObjectNode> usage, LeaseCalls.How how) {
-    LeaseCalls.Answer answer = calls.complete(report, first, how);
-    if (answer.kind() == LeaseCalls.Kind.REJECTED) {
+  /** It came before its declaration, which was lost on its way, and is sent again behind it. */
+  private void reportOvertaken(Report report) {
+    LeaseCalls.Answer declared = declaration.await();
+    if (declared.kind() == LeaseCalls.Kind.TAKEN) {
+      reportAgain(report, null);
+    } else {
+      settle(declared);
+      end();
+    }
+  }
+
+  private void reportAgain(Report report, LeaseCalls.First first) {
+    if (declaration != null) {
+      // Both may be lost: again in their order. Whether the report was applied, its own answer says.
+      declaration.await();
+    }
+    LeaseCalls.Answer answer = calls.call(report.call().verb(), report.call().body(), first, report.how());
+    LeaseCalls.Failure failure = report.failure();
+    if (answer.kind() == LeaseCalls.Kind.REJECTED && failure == null) {
       ServiceException error = answer.error();
       String message = "the service refused the output of step " + lease.stepId() + ": " + error.getMessage();
-      reportFailure(new LeaseCalls.Failure("fatal", error.code(), message, -1), usage, how);
-    } else {
-      settle(answer);
+      failure = new LeaseCalls.Failure("fatal", error.code(), message, -1);
+      answer = calls.fail(failure, report.usage(), report.how());
     }
+    if (answer.kind() == LeaseCalls.Kind.REJECTED) {
+      // A class that the service keeps for itself, a wait over its bound: the step fails, and says why.
+      String message = failure.message() + " (reported as fatal: " + answer.error().getMessage() + ")";
+      failure = new LeaseCalls.Failure("fatal", "invalid_failure", message, -1);
+      answer = calls.fail(failure, List.of(), report.how());
+    }
+    settle(answer);
     end();
-  }
-
-  private void reportFailure(LeaseCalls.Failure failure, List<ObjectNode> usage, LeaseCalls.How how) {
-    LeaseCalls.Answer answer = fail(calls.bodyOf(failure, usage), how);
-    if (answer.kind() != LeaseCalls.Kind.REJECTED) {
-      settle(answer);
-      return;
-    }
-    // A class that the service keeps for itself, a wait over its bound: the step fails, and says why.
-    String message = failure.message() + " (reported as fatal: " + answer.error().getMessage() + ")";
-    settle(calls.fail(new LeaseCalls.Failure("fatal", "invalid_failure", message, -1), List.of(), how));
   }
 
   private static boolean isMeant(Throwable error) {
@@ -520,9 +505,13 @@ final class ServedLease {
   }
 
   private Result runHere(Step step, Object input) {
-    ObjectNode members = Json.ownTree(lease.correlation());
-    members.put("project", lease.project()).put("run_id", lease.runId());
-    TraceContext trace = new TraceContext(lease.traceId(), lease.spanId(), new Belongs(members), totals);
+    Belongs belongs =
+        new Belongs(
+            () ->
+                Json.ownTree(lease.correlation())
+                    .put("project", lease.project())
+                    .put("run_id", lease.runId()));
+    TraceContext trace = new TraceContext(lease.traceId(), lease.spanId(), belongs, totals);
     synchronized (bodyLock) {
       bodyThread = Thread.currentThread();
       if (reason != null) {

@@ -70,12 +70,6 @@ final class StepCalls {
       boolean freesSlot,
       Declaration declaration) {}
 
-  /** Whether the declaration of a lease has left. */
-  static final class Declaration {
-    /** With the lock of the queue, where it stands in line. */
-    private volatile boolean sent;
-  }
-
   /** A call under way; it is settled once. */
   private static final class Item {
     private final Call call;
@@ -177,7 +171,7 @@ final class StepCalls {
     Item item = new Item(call, call.verb() != Verb.HEARTBEAT && !isEarly, onAnswer);
     if (goesAlone(call)) {
       if (isEarly) {
-        call.declaration().sent = true;
+        call.declaration().leave();
       }
       settleApart(item);
     } else {
@@ -189,11 +183,11 @@ final class StepCalls {
    * Submits a report that travels with the declaration of its lease. Does nothing, and returns false, where that has
    * left, or where they cannot share a batch: then the report waits for its answer.
    */
-  boolean submitBehind(Call call, boolean moves, BiConsumer<JsonNode, RuntimeException> onAnswer) {
-    Item item = new Item(call, moves, onAnswer);
+  boolean submitBehind(Call call, BiConsumer<JsonNode, RuntimeException> onAnswer) {
+    Item item = new Item(call, true, onAnswer);
     lock.lock();
     try {
-      if (call.declaration().sent || goesAlone(call) || closed) {
+      if (call.declaration().hasLeft() || goesAlone(call) || closed) {
         return false;
       }
       // Its declaration stands in line, so somebody sends.
@@ -380,7 +374,7 @@ final class StepCalls {
       }
       Item item = queue.remove();
       if (item.call.verb() == Verb.STARTED && item.call.declaration() != null) {
-        item.call.declaration().sent = true;
+        item.call.declaration().leave();
       }
       items.add(item);
     }

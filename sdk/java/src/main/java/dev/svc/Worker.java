@@ -2,7 +2,7 @@ package dev.svc;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import dev.svc.wire.Lease;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import dev.svc.wire.Registration;
 import dev.svc.wire.WorkerInput;
 import java.net.InetAddress;
@@ -11,16 +11,11 @@ import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HexFormat;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.Executor;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.locks.Condition;
-import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * Registers its workflows, claims steps, runs their bodies, and reports what came of them.
@@ -37,7 +32,7 @@ public final class Worker implements AutoCloseable {
   private static final int CONCURRENCY_LIMIT = 100_000;
 
   private final Json json;
-  private final Map<Held, Workflow> workflows = new LinkedHashMap<>();
+  private final List<Workflow> workflows;
   private final String workerId;
   private final int concurrency;
   private final String runId;
@@ -53,20 +48,14 @@ public final class Worker implements AutoCloseable {
   private final Signal force = new Signal();
   private final Signal ended = new Signal();
   private final Signal claimsEnded = new Signal();
-  private final ReentrantLock lock = new ReentrantLock();
-  private final Condition changed = lock.newCondition();
   private final BodyPool pool = new BodyPool(Threads.daemons("svc-step"));
   private final ScheduledThreadPoolExecutor timers =
       new ScheduledThreadPoolExecutor(1, Threads.daemons("svc-hearts"));
+  private final ServedLeases leases;
   private final StepCalls calls;
   private final ClaimLoop claims;
   private final AtomicBoolean ran = new AtomicBoolean();
-  private int active;
-  private volatile LeaseHost host;
   private volatile RuntimeException error;
-
-  /** A definition in one version. */
-  private record Held(String id, long version) {}
 
   private Worker(Builder given) {
     Settings settings = given.settings == null ? Settings.fromEnvironment() : given.settings;
@@ -77,15 +66,6 @@ public final class Worker implements AutoCloseable {
       throw new IllegalArgumentException(
           "concurrency is a whole number from 1 to " + CONCURRENCY_LIMIT + ", not " + given.concurrency);
     }
-    for (Workflow workflow : given.workflows) {
-      if (workflows.put(new Held(workflow.id(), workflow.version()), workflow) != null) {
-        throw new IllegalArgumentException("workflow " + workflow + " is given twice");
-      }
-      if (!workflow.withoutBody().isEmpty()) {
-        throw new IllegalArgumentException(
-            "workflow " + workflow + " has no body for: " + String.join(", ", workflow.withoutBody()));
-      }
-    }
     json = given.json;
     workerId = given.workerId == null ? newWorkerId() : given.workerId;
     concurrency = given.concurrency;
@@ -95,16 +75,18 @@ public final class Worker implements AutoCloseable {
     executor = given.executor;
     stopOnShutdown = given.stopOnShutdown;
     log = given.log;
+    workflows = List.copyOf(given.workflows);
+    leases = new ServedLeases(workflows, concurrency, pool, log);
     ownsInstrumentation = given.instrumentation == null;
     instrumentation =
         ownsInstrumentation ? Instrumentation.builder().settings(settings).build() : given.instrumentation;
     http = new Http(settings);
     timers.setRemoveOnCancelPolicy(true);
-    calls = new StepCalls(http, workerId, runId, () -> !stopping.fired(), this::serveAll, pool);
+    calls = new StepCalls(http, workerId, runId, () -> !stopping.fired(), leases::serve, pool);
     WorkerInput said =
         WorkerInput.builder()
             .workerId(workerId)
-            .definitions(workflows.values().stream().map(Workflow::definition).toList())
+            .definitions(workflows.stream().map(Workflow::definition).toList())
             .name(given.name)
             .version(given.version)
             .project(settings.project().orElse(null))
@@ -123,32 +105,21 @@ public final class Worker implements AutoCloseable {
 
     @Override
     public int awaitFree() throws InterruptedException {
-      lock.lock();
-      try {
-        if (active >= concurrency) {
-          changed.await(200, TimeUnit.MILLISECONDS);
-        }
-      } finally {
-        lock.unlock();
-      }
+      leases.awaitRoom();
       // Slots that are freed together are filled by one claim.
       calls.motion().await();
-      lock.lock();
-      try {
-        return concurrency - active;
-      } finally {
-        lock.unlock();
-      }
+      return leases.free();
     }
 
     @Override
     public void onRegistered(Registration registration) {
       Duration heartbeat = Duration.ofMillis(Math.max(1, registration.heartbeatMs()));
       Duration leaseTtl = Duration.ofMillis(registration.leaseTtlMs());
-      host =
+      leases.serveFor(
           new LeaseHost(
               calls,
               workerId,
+              Json.encodeOwn(JsonNodeFactory.instance.objectNode().put("worker_id", workerId)),
               heartbeat,
               leaseTtl,
               instrumentation,
@@ -158,21 +129,21 @@ public final class Worker implements AutoCloseable {
               executor,
               force,
               settle,
-              Worker.this::onRunEnd);
+              Worker.this::onRunEnd));
       log.log(
           System.Logger.Level.INFO,
           "{0} is registered at {1} and serves {2}, up to {3} steps at once",
           workerId,
           settings.safeEndpoint(),
-          String.join(", ", workflows.keySet().stream().map(held -> held.id + "@" + held.version).toList()),
+          String.join(", ", workflows.stream().map(held -> held.id() + "@" + held.version()).toList()),
           Integer.toString(concurrency));
     }
 
     @Override
-    public void onLeases(JsonNode leases) {
+    public void onLeases(JsonNode offered) {
       calls.motion().begin();
       try {
-        serveAll(leases);
+        leases.serve(offered);
       } finally {
         calls.motion().end();
       }
@@ -490,107 +461,21 @@ public final class Worker implements AutoCloseable {
   /** Lets bodies finish, then cancels them, then leaves behind those that do not listen. */
   private void drain() {
     stopping.fire();
-    if (!awaitIdle(grace)) {
+    if (!leases.awaitIdle(grace)) {
       force.fire();
       // Twice: once for the bodies, once for the reports of those that did end.
-      awaitIdle(settle.multipliedBy(2));
+      leases.awaitIdle(settle.multipliedBy(2));
     }
     // What is still on its way is cut.
     http.close();
     calls.close();
-    awaitIdle(Duration.ofSeconds(1));
+    leases.awaitIdle(Duration.ofSeconds(1));
     timers.shutdownNow();
     pool.close();
     if (ownsInstrumentation) {
       instrumentation.close();
     } else {
       instrumentation.flush(Duration.ofSeconds(5));
-    }
-  }
-
-  /** Waits through an interrupt: whoever sends it wants the worker to end, and that is under way. */
-  private boolean awaitIdle(Duration atMost) {
-    long deadline = System.nanoTime() + atMost.toNanos();
-    boolean interrupted = false;
-    lock.lock();
-    try {
-      while (active > 0) {
-        try {
-          if (changed.awaitNanos(deadline - System.nanoTime()) <= 0) {
-            return active == 0;
-          }
-        } catch (InterruptedException e) {
-          interrupted = true;
-        }
-      }
-      return true;
-    } finally {
-      lock.unlock();
-      if (interrupted) {
-        Thread.currentThread().interrupt();
-      }
-    }
-  }
-
-  private void serveAll(JsonNode leases) {
-    // Also of a worker that was stopped meanwhile: they are its own, and their bodies have the time of bodies.
-    for (JsonNode lease : leases) {
-      try {
-        serve(Json.decode(lease, Lease.class));
-      } catch (ConnectionFailedException e) {
-        // It lapses, and comes again.
-        log.log(System.Logger.Level.ERROR, "an offer cannot be read: {0}", e.getMessage());
-      }
-    }
-  }
-
-  private void serve(Lease lease) {
-    Workflow workflow = workflows.get(new Held(lease.definitionId(), lease.definitionVersion()));
-    Workflow.Bound body = workflow == null ? null : workflow.bodyOf(lease.stepId());
-    Signal counted = new Signal();
-    ServedLease served =
-        new ServedLease(
-            host,
-            lease,
-            body,
-            work -> {
-              try {
-                pool.execute(work);
-              } catch (RejectedExecutionException | OutOfMemoryError e) {
-                String words = "no thread can be started for step {0} of run {1}; another worker gets it";
-                log.log(System.Logger.Level.ERROR, words, lease.stepId(), lease.runId());
-                counted.fire();
-              }
-            },
-            counted::fire);
-    lock.lock();
-    try {
-      active++;
-    } finally {
-      lock.unlock();
-    }
-    counted.onFire(this::release);
-    served
-        .leftBehind()
-        .onFire(
-            () -> {
-              String words = "{0}: its body did not end in time; the service gives the step to another worker";
-              log.log(System.Logger.Level.WARNING, words, served.name());
-              counted.fire();
-            });
-    served.begin();
-  }
-
-  private void release() {
-    lock.lock();
-    try {
-      active--;
-      // Whoever waits, waits for one of these.
-      if (active == 0 || active == concurrency - 1) {
-        changed.signalAll();
-      }
-    } finally {
-      lock.unlock();
     }
   }
 

@@ -49,6 +49,7 @@ public final class Suite {
     VectorTests.add(suite);
     HttpTests.add(suite);
     InstrumentationTests.add(suite);
+    LeaseTests.add(suite);
     WorkerTests.add(suite);
     PrintStream out = new PrintStream(System.out, true, StandardCharsets.UTF_8);
     if (arguments.length > 0 && arguments[0].equals("--list")) {

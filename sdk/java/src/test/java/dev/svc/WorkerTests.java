@@ -23,9 +23,9 @@ import java.util.function.Consumer;
 
 /** Workflows, hearts, usage, and a worker before a scripted service. */
 final class WorkerTests {
-  private static final String DEFINITION =
+  static final String DEFINITION =
       "{\"id\":\"w\",\"version\":1,\"steps\":[{\"id\":\"a\",\"kind\":\"task\"},{\"id\":\"b\",\"kind\":\"sleep\"}]}";
-  private static final String LEASE =
+  static final String LEASE =
       "{\"leases\":[{\"lease_id\":\"l-1\",\"run_id\":\"r-1\",\"project\":\"p\",\"definition_id\":\"w\","
           + "\"definition_version\":1,\"step_id\":\"a\",\"visit\":1,\"attempt\":1,\"delivery\":\"at_least_once\","
           + "\"input\":{\"n\":INPUT},\"steps\":{},\"state\":{},\"correlation\":{},\"step_key\":\"k\","
