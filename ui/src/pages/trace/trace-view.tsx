@@ -11,7 +11,7 @@ import {
   type TraceRows,
   visibleRows,
 } from '../../model/trace.ts';
-import { currencyOf, subtreeCosts } from '../../model/subtree-cost.ts';
+import { currencyOf, subtreeCosts } from '../../model/subtree-sums.ts';
 import { findRepeats, kindCounts, LEAST_REPEATS, revealRow, wantedRows } from '../../model/trace-filter.ts';
 import { inWords } from '../../model/status.ts';
 import { type Field, flag, list, number, oneOf, text } from '../../model/url.ts';

@@ -1,5 +1,5 @@
 import { colorOfKind, inWords, lookOf } from '../../model/status.ts';
-import { isCall } from '../../model/subtree-cost.ts';
+import { isCall } from '../../model/subtree-sums.ts';
 import { durationOf, isRowOpen, type Openness, selfTimes, type TraceRows } from '../../model/trace.ts';
 import type { Zoom } from '../../model/ticks.ts';
 import { formatCompact, formatDuration, formatMoney, UNKNOWN } from '../../model/units.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { currencyOf, isCall, subtreeCosts } from '../../src/model/subtree-cost.ts';
+import { currencyOf, isCall, subtreeCosts } from '../../src/model/subtree-sums.ts';
 import { layOut } from '../../src/model/trace.ts';
 import { aSpan, BASE } from './spans.ts';
 
