@@ -1,24 +1,45 @@
+import { totalTokens } from './tokens.ts';
 import type { TraceRows } from './trace.ts';
 
 /**
- * What each row cost with all below it, by the rule of the trace's own total: every cost that is stored counts once.
- * @returns NaN where nothing was priced, which is not the same as free
+ * Adds up from the last row to the first: whatever hangs below a row comes after it, so each has its sum before it is added to the one above.
+ * @param ownOf what a row adds by itself; `below` is the sum of all below it
+ * @returns NaN where nothing is known, which is not the same as zero
  */
-export const subtreeCosts = ({ spans, parent }: TraceRows): Float64Array => {
-  const costs = new Float64Array(spans.length).fill(Number.NaN);
+const sumUp = (
+  { spans, parent }: TraceRows,
+  ownOf: (span: TraceRows['spans'][number], below: number) => number | undefined,
+): Float64Array => {
+  const sums = new Float64Array(spans.length).fill(Number.NaN);
   const add = (row: number, amount: number): void => {
-    const before = costs[row] ?? Number.NaN;
-    costs[row] = Number.isNaN(before) ? amount : before + amount;
+    const before = sums[row] ?? Number.NaN;
+    sums[row] = Number.isNaN(before) ? amount : before + amount;
   };
-  // Whatever hangs below a row comes after it: from the last row up, each has its sum before it is added to the one above.
   for (let row = spans.length - 1; row >= 0; row -= 1) {
-    const own = spans[row]?.cost?.total_cost;
+    const span = spans[row];
+    const own = span === undefined ? undefined : ownOf(span, sums[row] ?? Number.NaN);
     if (own !== undefined) add(row, own);
-    const sum = costs[row] ?? Number.NaN;
+    const sum = sums[row] ?? Number.NaN;
     const above = parent[row] ?? -1;
     if (above >= 0 && !Number.isNaN(sum)) add(above, sum);
   }
-  return costs;
+  return sums;
+};
+
+/** What each row cost with all below it, by the rule of the trace's own total: every cost that is stored counts once. */
+export const subtreeCosts = (rows: TraceRows): Float64Array => sumUp(rows, ({ cost }) => cost?.total_cost);
+
+/**
+ * The tokens of each row with all below it, by the rule of the trace's own total: a span that only repeats the usage of those below it
+ * adds nothing. The service does not say which spans do, but it never prices them, and its total shows whether there are any.
+ * @param total the tokens of the trace, as the service counts them
+ */
+export const subtreeTokens = (rows: TraceRows, total: number | undefined): Float64Array => {
+  const all = rows.spans.reduce((sum, { usage }) => sum + (totalTokens(usage) ?? 0), 0);
+  const hasRepeats = all !== total;
+  return sumUp(rows, ({ usage, cost }, below) =>
+    hasRepeats && cost === undefined && !Number.isNaN(below) ? undefined : totalTokens(usage),
+  );
 };
 
 /** The currency in which a trace was priced. */
