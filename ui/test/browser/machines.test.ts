@@ -83,7 +83,7 @@ describe('machines', () => {
     const on = await stage.open('/definitions/long');
     for (const width of [1280, 320]) {
       await on.setViewportSize({ width, height: 800 });
-      const figure = on.getByRole('figure', { name: 'Statechart of long' });
+      const figure = on.getByRole('figure', { name: 'Statechart of run:long@1' });
       const frame = await figure.boundingBox();
       const outside = async (): Promise<number> => {
         const boxes = await figure
