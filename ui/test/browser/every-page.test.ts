@@ -238,6 +238,28 @@ describe('every page', () => {
   );
 });
 
+it('the axis of a waterfall shows a time completely or not at all', async () => {
+  const page = await lookAt(async () => `${await trace()}?view=waterfall`);
+  await settled(page);
+  const cut = (): Promise<string[]> =>
+    page.evaluate(() => {
+      const ticks = [...document.querySelectorAll('[class*="ticks"] > span')];
+      const texts = ticks.map((tick) => {
+        const range = document.createRange();
+        range.selectNodeContents(tick);
+        const text = range.getBoundingClientRect();
+        const { right, bottom } = tick.parentElement?.getBoundingClientRect() ?? text;
+        return { text: tick.textContent, isShown: text.top < bottom, isComplete: text.right <= right };
+      });
+      if (texts.filter(({ isShown }) => isShown).length < 2) return ['no time is shown'];
+      return texts.flatMap(({ text, isShown, isComplete }) => (isShown && !isComplete ? [text] : []));
+    });
+  for (const width of [320, 1280, 2560]) {
+    await page.setViewportSize({ width, height: 640 });
+    expect(await cut()).toEqual([]);
+  }
+});
+
 describe('the seed', () => {
   it('leaves no page of the rail empty', async () => {
     const empty: string[] = [];
