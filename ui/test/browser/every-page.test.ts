@@ -320,4 +320,17 @@ describe('every dialog', () => {
     await dialog.waitFor({ state: 'hidden' });
     await expect.poll(() => opener.evaluate((element) => element === document.activeElement)).toBe(true);
   });
+
+  it('Keyboard is closed by a button too, and scrolls by keys where it is longer than a phone', async () => {
+    const page = await lookAt('/traces');
+    await settled(page);
+    await page.setViewportSize({ width: 320, height: 640 });
+    await page.keyboard.press('?');
+    const dialog = page.getByRole('dialog', { name: 'Keyboard' });
+    await dialog.waitFor();
+    expect(await dialog.evaluate(({ scrollHeight, clientHeight }) => scrollHeight > clientHeight)).toBe(true);
+    expect(await seriousFindings(page)).toEqual([]);
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    await dialog.waitFor({ state: 'hidden' });
+  });
 });
