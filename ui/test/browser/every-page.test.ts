@@ -333,4 +333,28 @@ describe('every dialog', () => {
     await dialog.getByRole('button', { name: 'Close' }).click();
     await dialog.waitFor({ state: 'hidden' });
   });
+
+  it.each(['light', 'dark'] as const)(
+    'Save view: the button that cannot be pressed yet can be read, %s',
+    async (colorScheme) => {
+      const page = await lookAt('/traces?status=error');
+      await settled(page);
+      await page.emulateMedia({ colorScheme });
+      await page.getByRole('button', { name: 'Save view', exact: true }).click();
+      const save = page.getByRole('dialog', { name: 'Save view' }).getByRole('button', { name: 'Save', exact: true });
+      expect(await save.isDisabled()).toBe(true);
+      // What cannot be pressed is left out by axe.
+      const [ink = 0, ground = 0] = await save.evaluate((element) => {
+        const { color, backgroundColor } = getComputedStyle(element);
+        return [color, backgroundColor].map((text) => {
+          const [red = 0, green = 0, blue = 0] = (text.match(/[\d.]+/g) ?? []).map((channel) => {
+            const share = Number(channel) / 255;
+            return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+          });
+          return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+        });
+      });
+      expect((Math.max(ink, ground) + 0.05) / (Math.min(ink, ground) + 0.05)).toBeGreaterThan(4.5);
+    },
+  );
 });
