@@ -76,7 +76,7 @@ export const ShortcutsProvider = ({ children }: { readonly children: ReactNode }
           {[{ keys: '?', what: 'This help' }, ...(help ?? [])].map(({ keys, what }) => (
             <div key={`${keys} ${what}`}>
               <dt>
-                {keys.split(' ').map((key, index) => (
+                {(keys === ' ' ? ['Space'] : keys.split(' ')).map((key, index) => (
                   <kbd key={`${index}${key}`}>{key.replace('mod+', 'Ctrl ')}</kbd>
                 ))}
               </dt>

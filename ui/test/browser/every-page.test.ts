@@ -328,6 +328,7 @@ describe('every dialog', () => {
     await page.keyboard.press('?');
     const dialog = page.getByRole('dialog', { name: 'Keyboard' });
     await dialog.waitFor();
+    await dialog.getByText('Space', { exact: true }).waitFor();
     expect(await dialog.evaluate(({ scrollHeight, clientHeight }) => scrollHeight > clientHeight)).toBe(true);
     expect(await seriousFindings(page)).toEqual([]);
     await dialog.getByRole('button', { name: 'Close' }).click();
