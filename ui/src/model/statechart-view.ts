@@ -63,21 +63,23 @@ export type Viewport = { readonly x: number; readonly y: number; readonly zoom: 
 
 /** Smaller than this nobody can read it. */
 const READABLE_ZOOM = 0.62;
+/** Smaller than this nobody sees its shape either. */
+export const LEAST_ZOOM = 0.1;
 const MARGIN_PX = 12;
 
 const clamp = (value: number, least: number, most: number): number => Math.max(least, Math.min(most, value));
 
 /**
- * How a picture is first seen: all of it where that can be read, else as much as can be read around the state that matters.
- * @param active the states that the machine is in; else the initial one matters
+ * How a picture is first seen: all of it, so that its shape shows. Where a machine is in a state, that is what matters: all of it if that
+ * can be read, else as much as can be read around the state.
+ * @param active the states that the machine is in
  */
 export const viewportOf = (layout: ChartLayout, room: Room, active?: ReadonlySet<string>): Viewport => {
   const free = { width: room.width - 2 * MARGIN_PX, height: room.height - 2 * MARGIN_PX };
   const all = scaleIn(layout, free);
-  const zoom = Math.max(READABLE_ZOOM, all);
-  const focus =
-    layout.nodes.findLast(({ state }) => active?.has(state.id)) ??
-    layout.nodes.find(({ state }) => state.isInitial && state.parent === undefined);
+  const here = layout.nodes.findLast(({ state }) => active?.has(state.id));
+  const zoom = Math.max(here === undefined ? LEAST_ZOOM : READABLE_ZOOM, all);
+  const focus = here ?? layout.nodes.find(({ state }) => state.isInitial && state.parent === undefined);
   const middle = (start: number, size: number, all: number, length: number): number =>
     all * zoom <= length - 2 * MARGIN_PX
       ? (length - all * zoom) / 2

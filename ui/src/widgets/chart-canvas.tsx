@@ -51,7 +51,8 @@ const optionsOf = (props: ChartProps, width: number, color: CanvasColors['of'], 
     width,
     height: HEIGHT_PX,
     legend: { show: false },
-    padding: [12, 12, 0, 0],
+    // To the right is room for half of the last time.
+    padding: [12, 20, 0, 0],
     cursor: { y: false, points: { show: false }, drag: { x: false, y: false, setScale: false } },
     scales: {
       x: { time: true, range: () => [from, to] },

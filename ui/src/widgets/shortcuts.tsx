@@ -1,4 +1,5 @@
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useRef, useState } from 'react';
+import { Button } from './button.tsx';
 import { Dialog } from './dialog.tsx';
 import { usePrefs } from './prefs.tsx';
 import css from './shortcuts.module.css';
@@ -68,11 +69,14 @@ export const ShortcutsProvider = ({ children }: { readonly children: ReactNode }
     <Context value={registry}>
       {children}
       <Dialog title="Keyboard" isOpen={help !== undefined} onClose={() => setHelp(undefined)}>
+        <div>
+          <Button onClick={() => setHelp(undefined)}>Close</Button>
+        </div>
         <dl className={css['list']}>
           {[{ keys: '?', what: 'This help' }, ...(help ?? [])].map(({ keys, what }) => (
             <div key={`${keys} ${what}`}>
               <dt>
-                {keys.split(' ').map((key, index) => (
+                {(keys === ' ' ? ['Space'] : keys.split(' ')).map((key, index) => (
                   <kbd key={`${index}${key}`}>{key.replace('mod+', 'Ctrl ')}</kbd>
                 ))}
               </dt>

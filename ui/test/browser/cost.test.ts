@@ -55,7 +55,7 @@ it('the column of counts says what it counts', async () => {
   expect(new URL(page.url()).searchParams.get('user_id')).toBe('ada');
 });
 
-it('the tree of a trace adds up what each span cost with all below it, as the API does for the trace', async () => {
+it('the tree of a trace adds up cost and tokens of each span with all below it, as the API does for the trace', async () => {
   const [trace_id, root, agent] = [hex(16), hex(8), hex(8)];
   const call = { trace_id, kind: 'model_generation', model: 'gpt-4o-mini', usage, correlation: { project } } as const;
   await stage.ingest({
@@ -69,16 +69,28 @@ it('the tree of a trace adds up what each span cost with all below it, as the AP
     ],
   });
   const page = await stage.open(`/traces/${trace_id}?project=${project}&view=tree`);
-  const costs = (): Promise<string[]> =>
+  const figures = (): Promise<string[]> =>
     page
       .getByRole('treegrid', { name: 'Spans' })
       .getByRole('row')
       .evaluateAll((rows) => rows.map((row) => [...row.children].map((cell) => cell.textContent)))
-      .then((rows) => rows.map(([name, , cost]) => `${name?.replace(/^[▾▸]/, '')} ${cost}`));
-  const sums = ['ticket $0.00072', 'first $0.00036', 'house —', 'helper $0.00036', 'second $0.00036', 'tool —'];
-  await expect.poll(costs).toEqual(sums);
+      .then((rows) =>
+        rows.map(([name, , cost, tokens]) => [name?.replace(/^[▾▸]/, ''), cost, tokens].filter(Boolean).join(' ')),
+      );
+  await expect
+    .poll(figures)
+    .toEqual([
+      'ticket $0.00072 4.5K',
+      'first $0.00036 1.5K',
+      'house — 1.5K',
+      'helper $0.00036 1.5K',
+      'second $0.00036 1.5K',
+      'tool — —',
+    ]);
   await page.getByRole('gridcell', { name: '$0.00072 with all below' }).waitFor();
+  await page.getByRole('gridcell', { name: '4.5K tokens with all below' }).waitFor();
   await page.getByRole('button', { name: 'Waterfall' }).click();
-  const own = ['ticket ', 'first $0.00036', 'house —', 'helper ', 'second $0.00036', 'tool '];
-  await expect.poll(costs).toEqual(own);
+  await expect
+    .poll(figures)
+    .toEqual(['ticket', 'first $0.00036 1.5K', 'house — 1.5K', 'helper', 'second $0.00036 1.5K', 'tool']);
 });

@@ -238,6 +238,28 @@ describe('every page', () => {
   );
 });
 
+it('the axis of a waterfall shows a time completely or not at all', async () => {
+  const page = await lookAt(async () => `${await trace()}?view=waterfall`);
+  await settled(page);
+  const cut = (): Promise<string[]> =>
+    page.evaluate(() => {
+      const ticks = [...document.querySelectorAll('[class*="ticks"] > span')];
+      const texts = ticks.map((tick) => {
+        const range = document.createRange();
+        range.selectNodeContents(tick);
+        const text = range.getBoundingClientRect();
+        const { right, bottom } = tick.parentElement?.getBoundingClientRect() ?? text;
+        return { text: tick.textContent, isShown: text.top < bottom, isComplete: text.right <= right };
+      });
+      if (texts.filter(({ isShown }) => isShown).length < 2) return ['no time is shown'];
+      return texts.flatMap(({ text, isShown, isComplete }) => (isShown && !isComplete ? [text] : []));
+    });
+  for (const width of [320, 1280, 2560]) {
+    await page.setViewportSize({ width, height: 640 });
+    expect(await cut()).toEqual([]);
+  }
+});
+
 describe('the seed', () => {
   it('leaves no page of the rail empty', async () => {
     const empty: string[] = [];
@@ -298,4 +320,42 @@ describe('every dialog', () => {
     await dialog.waitFor({ state: 'hidden' });
     await expect.poll(() => opener.evaluate((element) => element === document.activeElement)).toBe(true);
   });
+
+  it('Keyboard is closed by a button too, and scrolls by keys where it is longer than a phone', async () => {
+    const page = await lookAt('/traces');
+    await settled(page);
+    await page.setViewportSize({ width: 320, height: 640 });
+    await page.keyboard.press('?');
+    const dialog = page.getByRole('dialog', { name: 'Keyboard' });
+    await dialog.waitFor();
+    await dialog.getByText('Space', { exact: true }).waitFor();
+    expect(await dialog.evaluate(({ scrollHeight, clientHeight }) => scrollHeight > clientHeight)).toBe(true);
+    expect(await seriousFindings(page)).toEqual([]);
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    await dialog.waitFor({ state: 'hidden' });
+  });
+
+  it.each(['light', 'dark'] as const)(
+    'Save view: the button that cannot be pressed yet can be read, %s',
+    async (colorScheme) => {
+      const page = await lookAt('/traces?status=error');
+      await settled(page);
+      await page.emulateMedia({ colorScheme });
+      await page.getByRole('button', { name: 'Save view', exact: true }).click();
+      const save = page.getByRole('dialog', { name: 'Save view' }).getByRole('button', { name: 'Save', exact: true });
+      expect(await save.isDisabled()).toBe(true);
+      // What cannot be pressed is left out by axe.
+      const [ink = 0, ground = 0] = await save.evaluate((element) => {
+        const { color, backgroundColor } = getComputedStyle(element);
+        return [color, backgroundColor].map((text) => {
+          const [red = 0, green = 0, blue = 0] = (text.match(/[\d.]+/g) ?? []).map((channel) => {
+            const share = Number(channel) / 255;
+            return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+          });
+          return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+        });
+      });
+      expect((Math.max(ink, ground) + 0.05) / (Math.min(ink, ground) + 0.05)).toBeGreaterThan(4.5);
+    },
+  );
 });

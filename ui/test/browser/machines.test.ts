@@ -73,6 +73,32 @@ describe('machines', () => {
     expect(await seriousFindings(on)).toEqual([]);
   });
 
+  it('with many states are seen as a whole at first, at any width, and can be read after zooming in', async () => {
+    const steps = Array.from({ length: 40 }, (_, at) => ({
+      id: `step_${at}`,
+      kind: 'task',
+      ...(at === 39 ? {} : { next: `step_${at + 1}` }),
+    }));
+    await stage.post('/v1/api/definitions', { definitions: [{ id: 'long', version: 1, steps }] });
+    const on = await stage.open('/definitions/long');
+    for (const width of [1280, 320]) {
+      await on.setViewportSize({ width, height: 800 });
+      const figure = on.getByRole('figure', { name: 'Statechart of run:long@1' });
+      const frame = await figure.boundingBox();
+      const outside = async (): Promise<number> => {
+        const boxes = await figure
+          .locator('.react-flow__node')
+          .evaluateAll((nodes) => nodes.map((node) => node.getBoundingClientRect().toJSON() as DOMRect));
+        expect(boxes.length).toBeGreaterThan(39);
+        const { x = 0, y = 0, width: w = 0, height: h = 0 } = frame ?? {};
+        return boxes.filter((b) => b.left < x || b.top < y || b.right > x + w || b.bottom > y + h).length;
+      };
+      await expect.poll(outside).toBe(0);
+      await figure.getByRole('button', { name: 'Zoom in' }).click();
+      await expect.poll(outside).toBeGreaterThan(0);
+    }
+  });
+
   it('count the actors in each state, and lead to them', async () => {
     const on = await stage.open('/machines/run%3Arefund%401');
     const node = on.getByRole('figure').getByLabel(/^active › pay, state, task, 1 in it$/);

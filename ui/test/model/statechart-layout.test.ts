@@ -118,6 +118,27 @@ describe('how a picture is first seen', () => {
     expect(x).toBeCloseTo(100);
   });
 
+  it('is all of it, in the middle, where there is less and the machine is in no state', () => {
+    const room = { width: layout.width / 4, height: layout.height / 2 };
+    const { x, y, zoom } = viewportOf(layout, room);
+    expect(zoom).toBeLessThan(0.25);
+    for (const [start, length, all] of [
+      [x, layout.width * zoom, room.width],
+      [y, layout.height * zoom, room.height],
+    ] as const) {
+      expect(start).toBeGreaterThan(0);
+      expect(start + length).toBeLessThan(all);
+      expect(start).toBeCloseTo(all - start - length);
+    }
+  });
+
+  it('shrinks no further than its shape can be seen', () => {
+    const least = (width: number): number => viewportOf({ ...layout, width }, { width: 324, height: 9000 }).zoom;
+    expect(least(3000)).toBeCloseTo(0.1);
+    expect(least(3100)).toBe(0.1);
+    expect(least(2900)).toBeGreaterThan(0.1);
+  });
+
   it('is readable, around the active state, where there is none', () => {
     const { zoom, y } = viewportOf(layout, { width: 100, height: 100 }, new Set(['on', 'on.fast']));
     const fast = layout.nodes.find(({ state }) => state.id === 'on.fast');

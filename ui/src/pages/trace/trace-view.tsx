@@ -11,9 +11,10 @@ import {
   type TraceRows,
   visibleRows,
 } from '../../model/trace.ts';
-import { currencyOf, subtreeCosts } from '../../model/subtree-cost.ts';
+import { currencyOf, subtreeCosts, subtreeTokens } from '../../model/subtree-sums.ts';
 import { findRepeats, kindCounts, LEAST_REPEATS, revealRow, wantedRows } from '../../model/trace-filter.ts';
 import { inWords } from '../../model/status.ts';
+import { totalTokens } from '../../model/tokens.ts';
 import { type Field, flag, list, number, oneOf, text } from '../../model/url.ts';
 import { plural } from '../../model/units.ts';
 import { Button } from '../../widgets/button.tsx';
@@ -106,9 +107,13 @@ export const TraceView = ({ loaded, rows }: { readonly loaded: TraceDetail; read
   const view = state.view ?? viewOf(rows, state.span);
   const counts = useMemo(() => kindCounts(rows), [rows]);
   const isOfRows = view === 'waterfall' || view === 'tree';
-  const costs = useMemo(
-    () => (view === 'tree' ? { sums: subtreeCosts(rows), currency: currencyOf(rows) } : undefined),
-    [view, rows],
+  const total = totalTokens(loaded.trace.usage);
+  const sums = useMemo(
+    () =>
+      view === 'tree'
+        ? { costs: subtreeCosts(rows), currency: currencyOf(rows), tokens: subtreeTokens(rows, total) }
+        : undefined,
+    [view, rows, total],
   );
   const hasFind = (state.find ?? '') !== '';
   const scene = useMemo<Scene>(
@@ -122,9 +127,9 @@ export const TraceView = ({ loaded, rows }: { readonly loaded: TraceDetail; read
       critical: hasCritical ? critical : undefined,
       repeats: isGrouped ? repeats.times : undefined,
       look: view === 'tree' ? 'numbers' : 'bars',
-      costs,
+      sums,
     }),
-    [rows, visible, openness, zoom, selected, hasFind, matches, hasCritical, critical, isGrouped, repeats, view, costs],
+    [rows, visible, openness, zoom, selected, hasFind, matches, hasCritical, critical, isGrouped, repeats, view, sums],
   );
 
   const select = useCallback((row: number) => setState({ span: spans[row]?.span_id }), [spans, setState]);

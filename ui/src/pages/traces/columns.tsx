@@ -1,5 +1,6 @@
 import type { components } from '../../api/types.ts';
 import { feedbackText, feedbackWords } from '../../model/feedback.ts';
+import { totalTokens } from '../../model/tokens.ts';
 import { formatCompact, formatCount, formatDuration, formatMoney } from '../../model/units.ts';
 import type { Column } from '../../widgets/data-table.tsx';
 import { Instant } from '../../widgets/instant.tsx';
@@ -7,15 +8,6 @@ import { PageLink } from '../../widgets/page-link.tsx';
 import { StatusMark } from '../../widgets/status-mark.tsx';
 
 export type TraceRow = components['schemas']['TraceSummary'];
-
-const tokensOf = ({ usage }: TraceRow): number | undefined => {
-  if (usage === undefined) return undefined;
-  const { total_tokens, input_tokens, output_tokens } = usage;
-  if (total_tokens !== undefined) return total_tokens;
-  return input_tokens === undefined && output_tokens === undefined
-    ? undefined
-    : (input_tokens ?? 0) + (output_tokens ?? 0);
-};
 
 /** The arrows are a picture of words. */
 const Feedback = ({ row }: { readonly row: TraceRow }) => (
@@ -46,7 +38,7 @@ export const traceColumns: readonly Column<TraceRow>[] = [
   },
   { id: 'spans', head: 'Spans', sort: 'span_count', isNumber: true, cell: (row) => formatCount(row.span_count) },
   { id: 'errors', head: 'Errors', isNumber: true, cell: (row) => formatCount(row.error_count) },
-  { id: 'tokens', head: 'Tokens', isNumber: true, cell: (row) => formatCompact(tokensOf(row)) },
+  { id: 'tokens', head: 'Tokens', isNumber: true, cell: (row) => formatCompact(totalTokens(row.usage)) },
   { id: 'cost', head: 'Cost', sort: 'cost', isNumber: true, cell: (row) => formatMoney(row.cost) },
   {
     id: 'models',

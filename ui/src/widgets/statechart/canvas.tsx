@@ -11,7 +11,7 @@ import {
 } from '@xyflow/react';
 import { memo, useEffect, useEffectEvent, useMemo, useRef, useState } from 'react';
 import type { Chart } from '../../model/statechart.ts';
-import { type ChartLayout, linePath, type PlacedState, viewportOf } from '../../model/statechart-view.ts';
+import { type ChartLayout, LEAST_ZOOM, linePath, type PlacedState, viewportOf } from '../../model/statechart-view.ts';
 import { formatCount } from '../../model/units.ts';
 import type { Marks } from './marks.ts';
 import { useLayout } from '../layout/use-layout.ts';
@@ -212,7 +212,7 @@ const Picture = ({
       zoomOnScroll={false}
       zoomOnDoubleClick={false}
       preventScrolling={false}
-      minZoom={0.1}
+      minZoom={LEAST_ZOOM}
       maxZoom={2}
       proOptions={{ hideAttribution: true }}
       ariaLabelConfig={LABELS}

@@ -1,5 +1,6 @@
 import { colorOfKind, inWords, lookOf } from '../../model/status.ts';
-import { isCall } from '../../model/subtree-cost.ts';
+import { isCall } from '../../model/subtree-sums.ts';
+import { totalTokens } from '../../model/tokens.ts';
 import { durationOf, isRowOpen, type Openness, selfTimes, type TraceRows } from '../../model/trace.ts';
 import type { Zoom } from '../../model/ticks.ts';
 import { formatCompact, formatDuration, formatMoney, UNKNOWN } from '../../model/units.ts';
@@ -20,8 +21,10 @@ export type Scene = {
   readonly repeats: Int32Array | undefined;
   /** With bars, or with more numbers in their place. */
   readonly look: 'bars' | 'numbers';
-  /** With numbers: what each row cost with all below it; not a number where nothing was priced. */
-  readonly costs: { readonly sums: Float64Array; readonly currency: string | undefined } | undefined;
+  /** With numbers: cost and tokens of each row with all below it; not a number where they are not known. */
+  readonly sums:
+    | { readonly costs: Float64Array; readonly currency: string | undefined; readonly tokens: Float64Array }
+    | undefined;
 };
 
 export const ROW_PX = 24;
@@ -62,6 +65,7 @@ type RowElements = {
   readonly setCost: Setter<string>;
   readonly setCostName: Setter<string | undefined>;
   readonly setTokens: Setter<string>;
+  readonly setTokensName: Setter<string | undefined>;
   readonly setDescription: Setter<string>;
   readonly setBarLeft: Setter<string>;
   readonly setBarWidth: Setter<string>;
@@ -144,6 +148,7 @@ const createRow = (): RowElements => {
     setCost: textOf(cost),
     setCostName: attributeOf(cost, 'aria-label'),
     setTokens: textOf(tokens),
+    setTokensName: attributeOf(tokens, 'aria-label'),
     setDescription: attributeOf(lane, 'aria-label'),
     setBarLeft: styleOf(bar, 'left'),
     setBarWidth: styleOf(bar, 'width'),
@@ -180,23 +185,23 @@ const describeRow = (rows: TraceRows, row: number, repeats = 0): string => {
   ].join(', ');
 };
 
-/** The tokens that a model call reported; nothing where it reported none. */
-const tokensOf = (span: TraceRows['spans'][number]): number | undefined => {
-  const { usage } = span;
-  if (usage === undefined) return undefined;
-  if (usage.total_tokens !== undefined) return usage.total_tokens;
-  return usage.input_tokens === undefined && usage.output_tokens === undefined
-    ? undefined
-    : (usage.input_tokens ?? 0) + (usage.output_tokens ?? 0);
+/** The cost of a row, or with numbers that of all below it too. What is not a call has none, and what is has an unknown one. */
+const costText = ({ rows, sums }: Scene, row: number): string => {
+  const span = rows.spans[row];
+  if (sums === undefined)
+    return span?.cost === undefined ? (span !== undefined && isCall(span) ? UNKNOWN : '') : formatMoney(span.cost);
+  const sum = sums.costs[row] ?? Number.NaN;
+  return Number.isNaN(sum) ? UNKNOWN : formatMoney({ total_cost: sum, currency: sums.currency });
 };
 
-/** The cost of a row, or with numbers that of all below it too. What is not a call has none, and what is has an unknown one. */
-const costText = ({ rows, costs }: Scene, row: number): string => {
-  const span = rows.spans[row];
-  if (costs === undefined)
-    return span?.cost === undefined ? (span !== undefined && isCall(span) ? UNKNOWN : '') : formatMoney(span.cost);
-  const sum = costs.sums[row] ?? Number.NaN;
-  return Number.isNaN(sum) ? UNKNOWN : formatMoney({ total_cost: sum, currency: costs.currency });
+/** The tokens of a row, or with numbers those of all below it too. */
+const tokensText = ({ rows, sums }: Scene, row: number): string => {
+  if (sums === undefined) {
+    const own = totalTokens(rows.spans[row]?.usage);
+    return own === undefined ? '' : formatCompact(own);
+  }
+  const sum = sums.tokens[row] ?? Number.NaN;
+  return Number.isNaN(sum) ? UNKNOWN : formatCompact(sum);
 };
 
 /**
@@ -287,11 +292,11 @@ export const createRowPool = (body: HTMLElement, idPrefix: string) => {
     elements.setDuration(span.is_event ? '' : formatDuration(durationOf(rows, row)));
     const cost = costText(shown, row);
     elements.setCost(cost);
-    elements.setCostName(
-      shown.costs !== undefined && hasChildren && cost !== UNKNOWN ? `${cost} with all below` : undefined,
-    );
-    const tokens = tokensOf(span);
-    elements.setTokens(tokens === undefined ? '' : formatCompact(tokens));
+    const tokens = tokensText(shown, row);
+    elements.setTokens(tokens);
+    const isSum = shown.sums !== undefined && hasChildren;
+    elements.setCostName(isSum && cost !== UNKNOWN ? `${cost} with all below` : undefined);
+    elements.setTokensName(isSum && tokens !== UNKNOWN ? `${tokens} tokens with all below` : undefined);
     elements.setDescription(describeRow(rows, row, times));
     drawBar(elements, shown, row);
   };

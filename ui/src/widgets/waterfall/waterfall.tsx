@@ -95,7 +95,7 @@ const Axis = ({ zoom, look }: Pick<Scene, 'zoom' | 'look'>) => {
       <span>Span</span>
       <span className={css['duration']}>Duration</span>
       <span className={css['cost']}>{look === 'bars' ? 'Cost' : 'Cost in all'}</span>
-      <span className={css['tokens']}>Tokens</span>
+      <span className={css['tokens']}>{look === 'bars' ? 'Tokens' : 'Tokens in all'}</span>
       <div className={css['ticks']}>
         {ticks.map((at) => (
           <span key={at} style={{ left: `${((at - zoom.from) / (zoom.to - zoom.from)) * 100}%` }}>
