@@ -31,15 +31,21 @@ export const subtreeCosts = (rows: TraceRows): Float64Array => sumUp(rows, ({ co
 
 /**
  * The tokens of each row with all below it, by the rule of the trace's own total: a span that only repeats the usage of those below it
- * adds nothing. The service does not say which spans do, but it never prices them, and its total shows whether there are any.
+ * adds nothing. The service does not say which spans do, but it never prices them; where no reading comes to its total, nothing is told.
  * @param total the tokens of the trace, as the service counts them
  */
 export const subtreeTokens = (rows: TraceRows, total: number | undefined): Float64Array => {
-  const all = rows.spans.reduce((sum, { usage }) => sum + (totalTokens(usage) ?? 0), 0);
-  const hasRepeats = all !== total;
-  return sumUp(rows, ({ usage, cost }, below) =>
-    hasRepeats && cost === undefined && !Number.isNaN(below) ? undefined : totalTokens(usage),
-  );
+  const plain = sumUp(rows, ({ usage }) => totalTokens(usage));
+  const withoutRepeats = (): Float64Array =>
+    sumUp(rows, ({ usage, cost }, below) =>
+      cost === undefined && !Number.isNaN(below) ? undefined : totalTokens(usage),
+    );
+  const isTotal = (sums: Float64Array): boolean =>
+    sums.reduce((sum, one, row) => ((rows.parent[row] ?? -1) < 0 && !Number.isNaN(one) ? sum + one : sum), 0) ===
+    (total ?? 0);
+  if (isTotal(plain)) return plain;
+  const sums = withoutRepeats();
+  return isTotal(sums) ? sums : sums.fill(Number.NaN);
 };
 
 /** The currency in which a trace was priced. */

@@ -89,6 +89,19 @@ describe('the tokens of a row with all below it', () => {
     // The service counted all of them: nothing repeats.
     expect([...subtreeTokens(rows, 71)]).toEqual([66, 11, 22, 5]);
   });
+
+  it('are not told where neither reading comes to the total of the trace', () => {
+    const rows = layOut(
+      [
+        aSpan('agent', undefined, 0, 100, used(30, 3)),
+        aSpan('call', 'agent', 1, 50, { ...used(30, 3), ...priced(1) }),
+        aSpan('unpriced call', undefined, 51, 99, used(4, 0)),
+        aSpan('below', 'unpriced call', 52, 60, used(2, 0)),
+      ],
+      BASE,
+    );
+    expect([...subtreeTokens(rows, 39)]).toEqual([Number.NaN, Number.NaN, Number.NaN, Number.NaN]);
+  });
 });
 
 it('model calls and embeddings are billed', () => {
