@@ -13,7 +13,7 @@ it('three services on one database keep every acknowledged step, with one winner
       cycles: sharedFaults.length,
       faults: sharedFaults,
     });
-    expect(figures.faults).toEqual({ kill_owner: 1, stop_owner: 1, kill_bystander: 1, crash_database: 1 });
+    expect(figures.faults).toEqual({ kill_owner: 1, stop_owner: 1, kill_bystander: 1, crash_database: 1, kill_in_turn: 1 });
     expect(figures.ownerships).toBeGreaterThan(2);
     expect(figures.acknowledgedCompletes).toBeGreaterThan(figures.runs);
     console.log(`runs shared loop figures ${JSON.stringify(figures)}`);
