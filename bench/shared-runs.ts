@@ -31,6 +31,7 @@ const { values, positionals } = parseArgs({
 const [rounds = 3, seconds = 10, inFlight = 50, delayMs = 0] = positionals.map(Number);
 const cores = values.cores === undefined ? undefined : Number(values.cores);
 const PROJECTS = 24;
+const WARM_UP_SECONDS = 4;
 
 type Way = { readonly name: string; readonly services: number; readonly shards: number };
 const numbered = (count: number, what: string): string =>
@@ -41,6 +42,9 @@ const ways = values.ways.split(',').map((way): Way => {
 });
 type Measured = {
   readonly stepsPerSecond: number;
+  /** From the complete of a step to the offer of the next one, half of them. */
+  readonly nextP50Ms: number;
+  readonly stepsPerClaim: number;
   readonly servicesUs: number;
   readonly databaseUs: number;
   readonly loadUs: number;
@@ -149,6 +153,16 @@ const measure = async (server: PostgresServer, { services, shards }: Way): Promi
       body: JSON.stringify({ definitions: [five] }),
     });
     if (answer.status !== 200) throw new Error(await answer.text());
+    const plan: RunsPlan = {
+      url: first.url,
+      others: daemons.slice(1).map((one) => one.url),
+      projects: PROJECTS,
+      definition: 'five',
+      inFlight,
+      seconds,
+    };
+    // Each service compiles what it runs, which a part of a core would take its time for.
+    await load({ ...plan, seconds: WARM_UP_SECONDS });
     if (cores !== undefined)
       for (const { process: started } of daemons) {
         const cgroup = boundProcessor(cores);
@@ -167,20 +181,15 @@ const measure = async (server: PostgresServer, { services, shards }: Way): Promi
       syncs: Number(server.run('SELECT wal_sync FROM pg_stat_wal')),
     });
     const before = look();
-    const figures = await load({
-      url: first.url,
-      others: daemons.slice(1).map((one) => one.url),
-      projects: PROJECTS,
-      definition: 'five',
-      inFlight,
-      seconds,
-    });
+    const figures = await load(plan);
     const after = look();
     const all = figures.runs * five.steps.length;
     const took = after.at - before.at;
     const usedMs = after.services.map((ms, n) => ms - (before.services[n] ?? 0));
     return {
       stepsPerSecond: figures.stepsPerSecond,
+      nextP50Ms: figures.nextP50Ms,
+      stepsPerClaim: figures.stepsPerClaim,
       servicesUs: (usedMs.reduce((sum, ms) => sum + ms, 0) * 1000) / all,
       databaseUs: ((after.server - before.server) * 1000) / all,
       loadUs: ((after.load - before.load) * 1000) / all,
@@ -213,7 +222,7 @@ try {
     const of = (figure: Exclude<keyof Measured, 'used'>): string => spread(figures.map((one) => one[figure]), 2);
     const used = figures.map((one) => one.used.map((share) => share.toFixed(2)).join(' + ')).join('; ');
     console.log(
-      `  ${name}: ${of('stepsPerSecond')} steps/s, ${ratio.toFixed(2)} of the first; a step takes ${of('servicesUs')} us of the services, ${of('databaseUs')} of the database, ${of('loadUs')} of the load, ${of('transactions')} transactions, ${of('syncs')} syncs; services used ${used} cores, ${of('idle')} of all time was idle`,
+      `  ${name}: ${of('stepsPerSecond')} steps/s, ${ratio.toFixed(2)} of the first, the next one after ${of('nextP50Ms')} ms, ${of('stepsPerClaim')} a claim; a step takes ${of('servicesUs')} us of the services, ${of('databaseUs')} of the database, ${of('loadUs')} of the load, ${of('transactions')} transactions, ${of('syncs')} syncs; services used ${used} cores, ${of('idle')} of all time was idle`,
     );
   }
 } finally {
