@@ -219,7 +219,11 @@ try {
     const ratio = median(
       figures.map(({ stepsPerSecond }, round) => stepsPerSecond / (first?.[round]?.stepsPerSecond ?? Number.NaN)),
     );
-    const of = (figure: Exclude<keyof Measured, 'used'>): string => spread(figures.map((one) => one[figure]), 2);
+    const of = (figure: Exclude<keyof Measured, 'used'>): string =>
+      spread(
+        figures.map((one) => one[figure]),
+        2,
+      );
     const used = figures.map((one) => one.used.map((share) => share.toFixed(2)).join(' + ')).join('; ');
     console.log(
       `  ${name}: ${of('stepsPerSecond')} steps/s, ${ratio.toFixed(2)} of the first, the next one after ${of('nextP50Ms')} ms, ${of('stepsPerClaim')} a claim; a step takes ${of('servicesUs')} us of the services, ${of('databaseUs')} of the database, ${of('loadUs')} of the load, ${of('transactions')} transactions, ${of('syncs')} syncs; services used ${used} cores, ${of('idle')} of all time was idle`,

@@ -15,7 +15,10 @@ export type Cgroup = {
 
 let made = 0;
 /** A cgroup of either version. @throws Error without the right to make one */
-const makeCgroup = (controller: string, bound: (isFirst: boolean) => readonly (readonly [string, string])[]): Cgroup => {
+const makeCgroup = (
+  controller: string,
+  bound: (isFirst: boolean) => readonly (readonly [string, string])[],
+): Cgroup => {
   const isFirst = existsSync(join(ROOT, controller));
   const folder = join(ROOT, isFirst ? controller : '', `svc-${process.pid}-${(made += 1)}`);
   mkdirSync(folder);

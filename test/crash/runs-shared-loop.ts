@@ -2,7 +2,8 @@
  * Three services on one database of runs, under a load that goes to all of them, while an owner is killed or stopped, a service that
  * only passes on is killed, and the database crashes. What was acknowledged is kept in this process and in the ledgers of the workers.
  * Run as a command: `node test/crash/runs-shared-loop.ts --cycles 200 --seed 7`; with `--shards 8` the runs are of many projects, and each
- * service moves a part of them. `--faults kill_in_turn,crash_database` does these alone, one after the other.
+ * service moves a part of them. `--faults kill_in_turn,crash_database` does these alone, one after the other; `--pooled` puts PgBouncer between services and
+ * database.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,6 +14,7 @@ import { parseArgs } from 'node:util';
 import { Agent } from 'undici';
 import { shardOfProject } from '../../src/store/postgres/runs/shards.ts';
 import { aLastingPort, type Daemon, startDaemon, temporaryFolder } from '../daemon.ts';
+import { startPgBouncer } from '../pgbouncer.ts';
 import { type PostgresServer, startPostgres } from '../postgres.ts';
 import { seededRandom } from './ledger.ts';
 import { type Ask, insist } from './runs-asking.ts';
@@ -27,6 +29,8 @@ const CYCLE_MS = { shortest: 500, longest: 2_500 };
 const STOPPED_MS = 14_000;
 const SETTLE_MS = 300_000;
 
+/** Fewer than the services have connections, so that each connection to the database serves several of them in turn. */
+const POOLED_CONNECTIONS = 12;
 /** Of those that are killed in turn: how many, and how long after the start of one the next. */
 const IN_TURN = { fewest: 3, most: 10, longestPauseMs: 1_500 };
 
@@ -64,6 +68,8 @@ type Campaign = {
   readonly cycles: number;
   /** Into how many the runs are cut; 1 where absent. */
   readonly shards?: number;
+  /** The services reach the database through PgBouncer, which lends them connections by the transaction. */
+  readonly isPooled?: boolean;
   /** The faults in their order; drawn where absent. */
   readonly faults?: readonly SharedFault[];
   readonly onCycle?: (cycle: number) => void;
@@ -88,7 +94,7 @@ export const runsSharedLoop = async (options: Campaign): Promise<SharedFigures> 
 };
 
 const disturbAndCheck = async (
-  { folder, seed, cycles, shards = 1, faults, onCycle, onFailover }: Campaign,
+  { folder, seed, cycles, shards = 1, isPooled = false, faults, onCycle, onFailover }: Campaign,
   atEnd: (end: () => unknown) => void,
 ): Promise<SharedFigures> => {
   const random = seededRandom(seed);
@@ -96,10 +102,16 @@ const disturbAndCheck = async (
   const server: PostgresServer = await startPostgres({ isDurable: true });
   atEnd(() => server.remove());
   const url = server.create();
+  let reached = url;
+  if (isPooled) {
+    const bouncer = await startPgBouncer(server.port, POOLED_CONNECTIONS);
+    atEnd(bouncer.remove);
+    reached = bouncer.urlOf(url);
+  }
   const startService = (home: string, port: number): Promise<Daemon> =>
     startDaemon(home, ['--port', String(port), '--runs-shards', String(shards)], {
-      SVCD_RUNS_URL: url,
-      SVCD_SQLSTORE_URL: url,
+      SVCD_RUNS_URL: reached,
+      SVCD_SQLSTORE_URL: reached,
     });
   const services: Service[] = [];
   for (let n = 0; n < SERVICES; n += 1) {
@@ -206,7 +218,12 @@ const disturbAndCheck = async (
   };
   let longestFailoverMs = 0;
   /** Until a service beside this one acknowledges a start. */
-  const awaitFailover = async (gone: Service | undefined, project: string, fault: SharedFault, n: string): Promise<void> => {
+  const awaitFailover = async (
+    gone: Service | undefined,
+    project: string,
+    fault: SharedFault,
+    n: string,
+  ): Promise<void> => {
     const from = performance.now();
     const others = services.filter((service) => service !== gone);
     const one: Started = { n, project, wasTold: false };
@@ -343,19 +360,23 @@ if (import.meta.main) {
       shards: { type: 'string', default: '1' },
       seed: { type: 'string', default: String(Date.now() % 1e6) },
       faults: { type: 'string' },
+      pooled: { type: 'boolean', default: false },
     },
   });
   const wanted = values.faults?.split(',');
   const faults = wanted && sharedFaults.filter((fault) => wanted.includes(fault));
   if (faults?.length === 0) throw new Error(`--faults takes of ${sharedFaults.join(',')}`);
   const folder = temporaryFolder();
-  console.log(`runs shared loop: ${values.cycles} cycles, ${values.shards} shards, seed ${values.seed}`);
+  console.log(
+    `runs shared loop: ${values.cycles} cycles, ${values.shards} shards, seed ${values.seed}${values.pooled ? ', behind PgBouncer' : ''}`,
+  );
   try {
     const figures = await runsSharedLoop({
       folder: folder.path,
       seed: Number(values.seed),
       cycles: Number(values.cycles),
       shards: Number(values.shards),
+      isPooled: values.pooled,
       ...(faults === undefined ? {} : { faults }),
       onCycle: (cycle) => {
         if (cycle % 10 === 9) console.log(`${cycle + 1} cycles`);
