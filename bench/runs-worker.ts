@@ -35,6 +35,8 @@ export type RunsFigures = {
   /** From the complete of a step (or the event of a wait) leaving here to the offer of the next one arriving here. */
   readonly nextP50Ms: number;
   readonly nextP99Ms: number;
+  /** Steps that an answered claim brought, of those that brought any. */
+  readonly stepsPerClaim: number;
   readonly refused: number;
   /** Journals that were read to their end. */
   readonly followed: number;
@@ -135,6 +137,8 @@ const run = async (plan: RunsPlan): Promise<RunsFigures> => {
   let runs = 0;
   let begun = 0;
   let refused = 0;
+  let claims = 0;
+  let claimed = 0;
   let lastComplete = 0;
   const from = performance.now();
   const until = from + plan.seconds * 1000;
@@ -201,6 +205,8 @@ const run = async (plan: RunsPlan): Promise<RunsFigures> => {
   };
 
   const arrived = (leases: readonly Lease[]): void => {
+    if (leases.length > 0) claims += 1;
+    claimed += leases.length;
     const now = performance.now();
     for (const lease of leases) {
       const left = leftAt.get(lease.run_id);
@@ -266,6 +272,7 @@ const run = async (plan: RunsPlan): Promise<RunsFigures> => {
     runP99Ms: quantile(whole, 0.99),
     nextP50Ms: quantile(next, 0.5),
     nextP99Ms: quantile(next, 0.99),
+    stepsPerClaim: claimed / claims,
     refused,
     followed,
     ...(plan.inFlight === 1 ? { stepMs } : {}),

@@ -1,9 +1,13 @@
 /**
  * Durable runs in PostgreSQL, moved by one service or shared by three: steps a second, and the processor time that a step takes of all
- * services and of the database. Run: `node bench/shared-runs.ts [rounds] [seconds] [in flight] [delay]`. Each round has all of them in turn, each on an
- * empty database. The runs are of 24 projects, and each call goes to the next service. Services, database and load share the machine: where it has
- * fewer cores than they can use, three services cannot be faster than one, and the processor time says what sharing costs. With a delay each byte
- * between services and database is so many milliseconds on its way, as over a network: a service then waits for commits more than for a core.
+ * services, of the database and of the load. Run: `node bench/shared-runs.ts [rounds] [seconds] [in flight] [delay]`. Each round has all of them in
+ * turn, each on an empty database. The runs are of 24 projects, and each call goes to the next service.
+ *
+ * Services, database and load share the machine: where it has fewer cores than they can use, three services cannot be faster than one, and the
+ * processor time says what sharing costs. `--cores 0.25` gives each service that part of a core and not more (a cgroup of its own, which takes the
+ * right to make one), and leaves the rest to the database and the load: three services are then to one what three machines are to one. `--ways 1x1,3x6`
+ * names services and shards. With a delay each byte between services and database is so many milliseconds on its way, as over a network: a service
+ * then waits for commits more than for a core.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,30 +16,45 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { boundProcessor, type Cgroup } from '../test/cgroup.ts';
 import { type Daemon, startDaemon } from '../test/daemon.ts';
 import { type PostgresServer, startPostgres } from '../test/postgres.ts';
 import { median, spread } from './pairs.ts';
 import type { RunsFigures, RunsPlan } from './runs-worker.ts';
 import { benchFolder } from './serve.ts';
 
-const rounds = Number(process.argv[2] ?? 3);
-const seconds = Number(process.argv[3] ?? 10);
-const inFlight = Number(process.argv[4] ?? 50);
-const delayMs = Number(process.argv[5] ?? 0);
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { cores: { type: 'string' }, ways: { type: 'string', default: '1x1,1x6,3x1,3x6' } },
+});
+const [rounds = 3, seconds = 10, inFlight = 50, delayMs = 0] = positionals.map(Number);
+const cores = values.cores === undefined ? undefined : Number(values.cores);
 const PROJECTS = 24;
+const WARM_UP_SECONDS = 4;
 
 type Way = { readonly name: string; readonly services: number; readonly shards: number };
-const ways: readonly Way[] = [
-  { name: 'one service, one shard', services: 1, shards: 1 },
-  { name: 'one service, six shards', services: 1, shards: 6 },
-  { name: 'three services, one shard', services: 3, shards: 1 },
-  { name: 'three services, six shards', services: 3, shards: 6 },
-];
+const numbered = (count: number, what: string): string =>
+  count === 1 ? `one ${what}` : `${{ 3: 'three', 6: 'six' }[count] ?? count} ${what}s`;
+const ways = values.ways.split(',').map((way): Way => {
+  const [services = 1, shards = 1] = way.split('x').map(Number);
+  return { name: `${numbered(services, 'service')}, ${numbered(shards, 'shard')}`, services, shards };
+});
 type Measured = {
   readonly stepsPerSecond: number;
+  /** From the complete of a step to the offer of the next one, half of them. */
+  readonly nextP50Ms: number;
+  readonly stepsPerClaim: number;
   readonly servicesUs: number;
   readonly databaseUs: number;
+  readonly loadUs: number;
   readonly transactions: number;
+  /** Writes of the log of the database to the disk, a step. */
+  readonly syncs: number;
+  /** Of the time of all cores, that in which one had nothing to do. */
+  readonly idle: number;
+  /** How much of a core each service used. */
+  readonly used: readonly number[];
 };
 
 const five = {
@@ -51,6 +70,16 @@ const fieldsOf = (pid: number | string): number[] =>
 const cpuMs = (pid: number): number => {
   const fields = fieldsOf(pid);
   return ((fields[11] ?? 0) + (fields[12] ?? 0)) * TICK_MS;
+};
+/** The same of the processes that this one has waited for. */
+const endedCpuMs = (): number => {
+  const fields = fieldsOf('self');
+  return ((fields[13] ?? 0) + (fields[14] ?? 0)) * TICK_MS;
+};
+/** How long the cores had nothing to do so far, summed, in milliseconds. */
+const idleMs = (): number => {
+  const fields = readFileSync('/proc/stat', 'utf8').split('\n')[0]?.split(/ +/).slice(1).map(Number) ?? [];
+  return ((fields[3] ?? 0) + (fields[4] ?? 0)) * TICK_MS;
 };
 /** The same of a server of the database: of its processes, and of those that have ended. */
 const serverCpuMs = (server: PostgresServer): number => {
@@ -101,6 +130,7 @@ const measure = async (server: PostgresServer, { services, shards }: Way): Promi
     delay === undefined ? url : url.replace(/@127\.0\.0\.1:\d+/, `@127.0.0.1:${(delay.address() as AddressInfo).port}`);
   const folder = benchFolder();
   const daemons: Daemon[] = [];
+  const cgroups: Cgroup[] = [];
   try {
     for (let n = 0; n < services; n += 1)
       daemons.push(
@@ -123,27 +153,54 @@ const measure = async (server: PostgresServer, { services, shards }: Way): Promi
       body: JSON.stringify({ definitions: [five] }),
     });
     if (answer.status !== 200) throw new Error(await answer.text());
-    const cpuOf = (): number => daemons.reduce((sum, { process: { pid = 0 } }) => sum + cpuMs(pid), 0);
-    const transactionsOf = (): number =>
-      Number(server.run('SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()', url));
-    const before = { services: cpuOf(), server: serverCpuMs(server), transactions: transactionsOf() };
-    const figures = await load({
+    const plan: RunsPlan = {
       url: first.url,
       others: daemons.slice(1).map((one) => one.url),
       projects: PROJECTS,
       definition: 'five',
       inFlight,
       seconds,
+    };
+    // Each service compiles what it runs, which a part of a core would take its time for.
+    await load({ ...plan, seconds: WARM_UP_SECONDS });
+    if (cores !== undefined)
+      for (const { process: started } of daemons) {
+        const cgroup = boundProcessor(cores);
+        cgroups.push(cgroup);
+        cgroup.add(started.pid ?? 0);
+      }
+    const look = () => ({
+      at: performance.now(),
+      services: daemons.map(({ process: { pid = 0 } }) => cpuMs(pid)),
+      server: serverCpuMs(server),
+      load: endedCpuMs(),
+      idle: idleMs(),
+      transactions: Number(
+        server.run('SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()', url),
+      ),
+      syncs: Number(server.run('SELECT wal_sync FROM pg_stat_wal')),
     });
+    const before = look();
+    const figures = await load(plan);
+    const after = look();
     const all = figures.runs * five.steps.length;
+    const took = after.at - before.at;
+    const usedMs = after.services.map((ms, n) => ms - (before.services[n] ?? 0));
     return {
       stepsPerSecond: figures.stepsPerSecond,
-      servicesUs: ((cpuOf() - before.services) * 1000) / all,
-      databaseUs: ((serverCpuMs(server) - before.server) * 1000) / all,
-      transactions: (transactionsOf() - before.transactions) / all,
+      nextP50Ms: figures.nextP50Ms,
+      stepsPerClaim: figures.stepsPerClaim,
+      servicesUs: (usedMs.reduce((sum, ms) => sum + ms, 0) * 1000) / all,
+      databaseUs: ((after.server - before.server) * 1000) / all,
+      loadUs: ((after.load - before.load) * 1000) / all,
+      transactions: (after.transactions - before.transactions) / all,
+      syncs: (after.syncs - before.syncs) / all,
+      idle: (after.idle - before.idle) / (took * availableParallelism()),
+      used: usedMs.map((ms) => ms / took),
     };
   } finally {
     for (const daemon of daemons) await daemon.stop();
+    for (const cgroup of cgroups) cgroup.remove();
     delay?.close();
     folder.remove();
   }
@@ -156,14 +213,20 @@ try {
     for (const [way, figures] of found) figures.push(await measure(server, way));
   const [first] = found.values();
   const network = delayMs > 0 ? `, ${delayMs} ms to the database` : '';
-  console.log(`${inFlight} runs of five steps in flight, ${availableParallelism()} cores${network}:`);
+  const bound = cores === undefined ? '' : `, ${cores} of a core for each service`;
+  console.log(`${inFlight} runs of five steps in flight, ${availableParallelism()} cores${bound}${network}:`);
   for (const [{ name }, figures] of found) {
     const ratio = median(
       figures.map(({ stepsPerSecond }, round) => stepsPerSecond / (first?.[round]?.stepsPerSecond ?? Number.NaN)),
     );
-    const of = (figure: keyof Measured): string => spread(figures.map((one) => one[figure]));
+    const of = (figure: Exclude<keyof Measured, 'used'>): string =>
+      spread(
+        figures.map((one) => one[figure]),
+        2,
+      );
+    const used = figures.map((one) => one.used.map((share) => share.toFixed(2)).join(' + ')).join('; ');
     console.log(
-      `  ${name}: ${of('stepsPerSecond')} steps/s, ${ratio.toFixed(2)} of the first; a step takes ${of('servicesUs')} us of the services, ${of('databaseUs')} us of the database, ${of('transactions')} transactions`,
+      `  ${name}: ${of('stepsPerSecond')} steps/s, ${ratio.toFixed(2)} of the first, the next one after ${of('nextP50Ms')} ms, ${of('stepsPerClaim')} a claim; a step takes ${of('servicesUs')} us of the services, ${of('databaseUs')} of the database, ${of('loadUs')} of the load, ${of('transactions')} transactions, ${of('syncs')} syncs; services used ${used} cores, ${of('idle')} of all time was idle`,
     );
   }
 } finally {

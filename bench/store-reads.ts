@@ -142,7 +142,9 @@ try {
     console.log(
       `filled with ${spanCount} spans at ${((spanCount / (performance.now() - from)) * 1000).toFixed(0)} spans/s`,
     );
+    const settling = performance.now();
     await started?.settle();
+    console.log(`settled in ${((performance.now() - settling) / 1000).toFixed(0)} s`);
   }
   const time = async (name: string, work: (round: number) => Promise<unknown>): Promise<void> => {
     const waits: number[] = [];

@@ -28,6 +28,7 @@ const isListening = (port: number): Promise<boolean> =>
 
 /**
  * A PgBouncer in transaction mode before a server on the loopback address: a connection is lent for a transaction, and the next one may get another.
+ * After the server was away it refuses callers for a second, instead of the usual fifteen.
  * @param most connections to the server
  * @throws Error with what it said when it does not start
  */
@@ -49,6 +50,7 @@ auth_type = any
 pool_mode = transaction
 default_pool_size = ${most}
 max_client_conn = 200
+server_login_retry = 1
 `,
   );
   if (user !== undefined) for (const path of [folder, config]) chownSync(path, user.uid, user.gid);

@@ -71,6 +71,8 @@ export type RunsOptions = {
   readonly newId?: () => string;
   readonly random?: () => number;
   readonly defer?: (callback: () => void) => void;
+  /** After a commit for several callers, how long the next one waits for what follows from their answers, in milliseconds. Absent: not at all. */
+  readonly gatherMs?: number;
   /** Off: nothing happens by itself, and `tick` moves the timers. For tests and simulations. */
   readonly ticks?: boolean;
   /** Off: this half moves no run and answers for those of several kernels, from the store that they share. */
@@ -113,7 +115,7 @@ export type RunningRuns = RunsService & {
  * @throws StoreUnavailable when the store cannot be read
  */
 export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
-  const { store } = options;
+  const { store, gatherMs } = options;
   const clock = options.clock ?? systemClock;
   const leaseTtlMs = options.leaseTtlMs ?? runsDefaults.leaseTtlMs;
   /** A worker that misses two of three heartbeats keeps its leases. */
@@ -169,6 +171,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
     newId,
     random: options.random ?? Math.random,
     defer,
+    ...(gatherMs === undefined ? {} : { gather: (callback) => void clock.after(gatherMs, callback) }),
     kinds: createKinds({
       programs,
       nextOutboxNo: numbers.nextOutboxNo,

@@ -38,6 +38,12 @@ const writeSpansTo =
 /** Of the time of a request, what a statement of it may take: the store answers a caller before its time is over. */
 const STATEMENT_SHARE = 0.75;
 
+/**
+ * A commit in a database is three ways there and back, and more work on both sides than the step that it writes. So long the next one waits for
+ * more to write where several callers were answered, in milliseconds: about as long as a commit takes.
+ */
+const GATHER_MS = 5;
+
 const shown = (ms: UnixMs): string => formatTimestamp(unixNanoFromMillis(ms));
 
 /** The durable half, as the process holds it. */
@@ -78,6 +84,7 @@ export const openRuns = async (
     store: RunStore,
     { clock, ticks, isHeld = () => true, shard }: Partial<Pick<StartShare, 'clock'>> & Omit<StartShare, 'clock'>,
     isOfSeveral = false,
+    gatherMs?: number,
   ): Promise<RunningRuns> =>
     startRuns({
       store,
@@ -99,6 +106,7 @@ export const openRuns = async (
       leaseTtlMs,
       reclaimWindowMs,
       offerTtlMs,
+      ...(gatherMs === undefined ? {} : { gatherMs }),
       ...(clock === undefined ? {} : { clock }),
       ...(isOfSeveral && shard !== undefined ? { newId: () => newIdOfShard(shard) } : {}),
       ticks,
@@ -119,7 +127,7 @@ export const openRuns = async (
       const named = (shard: number): string => (isOfSeveral ? `shard ${shard} of ${shards} of the runs` : 'the runs');
       const { runs, peers, begin, handOver } = await shareRuns({
         store: { ...store, load: store.load(isOfSeveral ? undefined : 0) },
-        startRuns: (runStore, how) => startOn(runStore, how, isOfSeveral),
+        startRuns: (runStore, how) => startOn(runStore, how, isOfSeveral, GATHER_MS),
         way: createWayToServices(secret, settings.requestTimeoutSeconds * 1000),
         eraseTraces,
         changed: (owns, shard) => log.info({}, `this service owns ${named(shard)} ${owns ? 'from now on' : 'no more'}`),

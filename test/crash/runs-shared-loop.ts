@@ -2,7 +2,8 @@
  * Three services on one database of runs, under a load that goes to all of them, while an owner is killed or stopped, a service that
  * only passes on is killed, and the database crashes. What was acknowledged is kept in this process and in the ledgers of the workers.
  * Run as a command: `node test/crash/runs-shared-loop.ts --cycles 200 --seed 7`; with `--shards 8` the runs are of many projects, and each
- * service moves a part of them.
+ * service moves a part of them. `--faults kill_in_turn,crash_database` does these alone, one after the other; `--pooled` puts PgBouncer between services and
+ * database.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,6 +14,7 @@ import { parseArgs } from 'node:util';
 import { Agent } from 'undici';
 import { shardOfProject } from '../../src/store/postgres/runs/shards.ts';
 import { aLastingPort, type Daemon, startDaemon, temporaryFolder } from '../daemon.ts';
+import { startPgBouncer } from '../pgbouncer.ts';
 import { type PostgresServer, startPostgres } from '../postgres.ts';
 import { seededRandom } from './ledger.ts';
 import { type Ask, insist } from './runs-asking.ts';
@@ -27,15 +29,27 @@ const CYCLE_MS = { shortest: 500, longest: 2_500 };
 const STOPPED_MS = 14_000;
 const SETTLE_MS = 300_000;
 
+/** Fewer than the services have connections, so that each connection to the database serves several of them in turn. */
+const POOLED_CONNECTIONS = 12;
+/** Of those that are killed in turn: how many, and how long after the start of one the next. */
+const IN_TURN = { fewest: 3, most: 10, longestPauseMs: 1_500 };
+
 /** Projects of the runs, where they are in several shards. */
 const PROJECTS = 20;
+const projectsOf = (shards: number): string[] =>
+  shards === 1 ? ['default'] : Array.from({ length: PROJECTS }, (_, n) => `project-${n}`);
 
-/** What happens to the services: an owner is killed or stopped, one that passes on is killed, the database crashes. */
-export const sharedFaults = ['kill_owner', 'stop_owner', 'kill_bystander', 'crash_database'] as const;
+/**
+ * What happens to the services: an owner is killed or stopped, one that passes on is killed, the database crashes, several are killed one after
+ * the other, while what the one before had is still without an owner, or has just found one.
+ */
+export const sharedFaults = ['kill_owner', 'stop_owner', 'kill_bystander', 'crash_database', 'kill_in_turn'] as const;
 export type SharedFault = (typeof sharedFaults)[number];
 
 export type SharedFigures = {
   readonly faults: Readonly<Record<SharedFault, number>>;
+  /** Services that were killed. */
+  readonly kills: number;
   readonly runs: number;
   readonly bodies: number;
   readonly acknowledgedCompletes: number;
@@ -54,6 +68,8 @@ type Campaign = {
   readonly cycles: number;
   /** Into how many the runs are cut; 1 where absent. */
   readonly shards?: number;
+  /** The services reach the database through PgBouncer, which lends them connections by the transaction. */
+  readonly isPooled?: boolean;
   /** The faults in their order; drawn where absent. */
   readonly faults?: readonly SharedFault[];
   readonly onCycle?: (cycle: number) => void;
@@ -78,7 +94,7 @@ export const runsSharedLoop = async (options: Campaign): Promise<SharedFigures> 
 };
 
 const disturbAndCheck = async (
-  { folder, seed, cycles, shards = 1, faults, onCycle, onFailover }: Campaign,
+  { folder, seed, cycles, shards = 1, isPooled = false, faults, onCycle, onFailover }: Campaign,
   atEnd: (end: () => unknown) => void,
 ): Promise<SharedFigures> => {
   const random = seededRandom(seed);
@@ -86,10 +102,26 @@ const disturbAndCheck = async (
   const server: PostgresServer = await startPostgres({ isDurable: true });
   atEnd(() => server.remove());
   const url = server.create();
+  let reached = url;
+  if (isPooled) {
+    const bouncer = await startPgBouncer(server.port, POOLED_CONNECTIONS);
+    atEnd(bouncer.remove);
+    reached = bouncer.urlOf(url);
+  }
+  /** A service that starts while PgBouncer still holds the database for lost ends with a line, and nobody here starts it anew. */
+  const untilReached = async (): Promise<void> => {
+    for (;;)
+      try {
+        server.run('SELECT 1', reached);
+        return;
+      } catch {
+        await sleep(100);
+      }
+  };
   const startService = (home: string, port: number): Promise<Daemon> =>
     startDaemon(home, ['--port', String(port), '--runs-shards', String(shards)], {
-      SVCD_RUNS_URL: url,
-      SVCD_SQLSTORE_URL: url,
+      SVCD_RUNS_URL: reached,
+      SVCD_SQLSTORE_URL: reached,
     });
   const services: Service[] = [];
   for (let n = 0; n < SERVICES; n += 1) {
@@ -128,7 +160,8 @@ const disturbAndCheck = async (
   const ask = askOf(any);
   const started: Started[] = [];
   const aStart = (n: string): Started => {
-    const project = shards === 1 ? 'default' : `project-${Math.floor(random() * PROJECTS)}`;
+    const projects = projectsOf(shards);
+    const project = projects[Math.floor(random() * projects.length)] as string;
     const one: Started = { n, project, wasTold: false };
     started.push(one);
     return one;
@@ -181,15 +214,26 @@ const disturbAndCheck = async (
   };
   /** A project of which that service moved the runs. */
   const projectAt = ({ daemon }: Service): string | undefined => {
-    if (shards === 1) return 'default';
     const owned = new Set(server.run(`SELECT shard FROM shard WHERE address = '${daemon.url}'`, url).split('\n'));
-    const projects = Array.from({ length: PROJECTS }, (_, n) => `project-${n}`);
-    return projects.find((project) => owned.has(String(shardOfProject(project, shards))));
+    return projectsOf(shards).find((project) => owned.has(String(shardOfProject(project, shards))));
   };
-  const counted: Record<SharedFault, number> = { kill_owner: 0, stop_owner: 0, kill_bystander: 0, crash_database: 0 };
+  const counted = Object.fromEntries(sharedFaults.map((fault) => [fault, 0])) as Record<SharedFault, number>;
+  let kills = 0;
+  const kill = async (service: Service): Promise<void> => {
+    kills += 1;
+    await service.daemon.stop('SIGKILL');
+  };
+  const restart = async (service: Service): Promise<void> => {
+    service.daemon = await startService(service.folder, service.port);
+  };
   let longestFailoverMs = 0;
   /** Until a service beside this one acknowledges a start. */
-  const awaitFailover = async (gone: Service, project: string, fault: SharedFault, n: string): Promise<void> => {
+  const awaitFailover = async (
+    gone: Service | undefined,
+    project: string,
+    fault: SharedFault,
+    n: string,
+  ): Promise<void> => {
     const from = performance.now();
     const others = services.filter((service) => service !== gone);
     const one: Started = { n, project, wasTold: false };
@@ -214,6 +258,20 @@ const disturbAndCheck = async (
     if (fault === 'crash_database') {
       await server.kill('SIGKILL');
       await server.start();
+      await untilReached();
+      return;
+    }
+    if (fault === 'kill_in_turn') {
+      const times = IN_TURN.fewest + Math.floor(random() * (IN_TURN.most - IN_TURN.fewest + 1));
+      for (let time = 0; time < times; time += 1) {
+        const victim = any();
+        await kill(victim);
+        await restart(victim);
+        await sleep(random() * IN_TURN.longestPauseMs);
+      }
+      const projects = Map.groupBy(projectsOf(shards), (project) => shardOfProject(project, shards));
+      for (const [shard, [project = 'default']] of projects)
+        await awaitFailover(undefined, project, fault, `${seed}-in-turn-${cycle}-${shard}`);
       return;
     }
     let owner = ownerOf();
@@ -228,9 +286,9 @@ const disturbAndCheck = async (
       victim.daemon.process.kill('SIGCONT');
       return;
     }
-    await victim.daemon.stop('SIGKILL');
+    await kill(victim);
     if (fault === 'kill_owner') await awaitFailover(victim, project, fault, `${seed}-killed-${cycle}`);
-    victim.daemon = await startService(victim.folder, victim.port);
+    await restart(victim);
   };
 
   for (let cycle = 0; cycle < cycles && broken === undefined; cycle += 1) {
@@ -297,6 +355,7 @@ const disturbAndCheck = async (
   if (new Set(started.map(({ runId }) => runId)).size !== started.length) throw fail('two starts share a run');
   return {
     faults: counted,
+    kills,
     runs: started.length,
     bodies: bodies.length,
     acknowledgedCompletes,
@@ -311,16 +370,25 @@ if (import.meta.main) {
       cycles: { type: 'string', default: '200' },
       shards: { type: 'string', default: '1' },
       seed: { type: 'string', default: String(Date.now() % 1e6) },
+      faults: { type: 'string' },
+      pooled: { type: 'boolean', default: false },
     },
   });
+  const wanted = values.faults?.split(',');
+  const faults = wanted && sharedFaults.filter((fault) => wanted.includes(fault));
+  if (faults?.length === 0) throw new Error(`--faults takes of ${sharedFaults.join(',')}`);
   const folder = temporaryFolder();
-  console.log(`runs shared loop: ${values.cycles} cycles, ${values.shards} shards, seed ${values.seed}`);
+  console.log(
+    `runs shared loop: ${values.cycles} cycles, ${values.shards} shards, seed ${values.seed}${values.pooled ? ', behind PgBouncer' : ''}`,
+  );
   try {
     const figures = await runsSharedLoop({
       folder: folder.path,
       seed: Number(values.seed),
       cycles: Number(values.cycles),
       shards: Number(values.shards),
+      isPooled: values.pooled,
+      ...(faults === undefined ? {} : { faults }),
       onCycle: (cycle) => {
         if (cycle % 10 === 9) console.log(`${cycle + 1} cycles`);
       },

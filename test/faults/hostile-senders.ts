@@ -4,11 +4,12 @@
  * Needs the right to make a cgroup. Run as a command: `node test/faults/hostile-senders.ts --senders 16 --minutes 10`.
  */
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Agent, request } from 'undici';
+import { boundMemory } from '../cgroup.ts';
 import { seededRandom } from '../crash/ledger.ts';
 import { startDaemon, temporaryFolder } from '../daemon.ts';
 import { hostileBodies } from '../ingest/hostile-bodies.ts';
@@ -21,15 +22,6 @@ const LOOKED_UP = 2_000;
 /** A sender that is refused asks again at once, up to so many times a second: it is hostile. */
 const HOSTILE_PAUSE_MS = 20;
 
-/** A cgroup of either version: its folder, and the file that bounds its memory. */
-const makeCgroup = (bytes: number): { readonly folder: string; readonly add: (pid: number) => void } => {
-  const isFirst = existsSync('/sys/fs/cgroup/memory');
-  const folder = join(isFirst ? '/sys/fs/cgroup/memory' : '/sys/fs/cgroup', `svc-${process.pid}`);
-  mkdirSync(folder);
-  writeFileSync(join(folder, isFirst ? 'memory.limit_in_bytes' : 'memory.max'), String(bytes));
-  return { folder, add: (pid) => writeFileSync(join(folder, 'cgroup.procs'), String(pid)) };
-};
-
 const { values } = parseArgs({
   options: {
     senders: { type: 'string', default: '16' },
@@ -40,7 +32,7 @@ const { values } = parseArgs({
 const seed = Number(values.seed);
 const random = seededRandom(seed);
 const folder = temporaryFolder();
-const cgroup = makeCgroup(GIBIBYTE);
+const cgroup = boundMemory(GIBIBYTE);
 const daemon = await startDaemon(folder.path);
 const pid = daemon.process.pid ?? 0;
 cgroup.add(pid);
@@ -142,6 +134,6 @@ try {
 } finally {
   await daemon.stop('SIGKILL');
   await neighbours.destroy();
-  rmdirSync(cgroup.folder);
+  cgroup.remove();
   folder.remove();
 }

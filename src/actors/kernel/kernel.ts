@@ -23,6 +23,11 @@ export type KernelOptions<L, C> = {
   readonly random: () => number;
   /** Calls back soon, after the messages that are ready have been sent. */
   readonly defer: (callback: () => void) => void;
+  /**
+   * Calls back when what follows from the answers to several callers may have come: the group after theirs waits for that, where a commit
+   * costs more than the wait. Absent: it waits for nothing.
+   */
+  readonly gather?: (callback: () => void) => void;
   readonly kinds: readonly ActorKind<L, C>[];
   /**
    * Turns that follow from the whole group before it is committed: matching waiting claims. Asked again until it has none.
@@ -49,6 +54,9 @@ export type KernelOptions<L, C> = {
 export type FollowUp<L> =
   | { readonly offer: Message }
   | { readonly lookup: L; readonly found: (value: unknown) => void };
+
+/** So many callers are likely to come back at moments that a commit could join. One that does one thing after the other gains nothing by a wait. */
+const SEVERAL = 4;
 
 const defaults = { groupLimit: 256, cacheLimit: 20_000, cacheBytes: 256 * 1024 * 1024 } as const;
 
@@ -221,7 +229,7 @@ export const createKernel = <L, C>(options: KernelOptions<L, C>): Kernel => {
     for (const effect of group.afters) safely(effect);
     for (const reply of group.replies) safely(reply);
     safely(() => options.committed?.());
-    wake();
+    wake(group.senders.size >= SEVERAL ? options.gather : undefined);
   };
 
   const commit = async (group: Group<C>, changes: C): Promise<void> => {
@@ -315,10 +323,10 @@ export const createKernel = <L, C>(options: KernelOptions<L, C>): Kernel => {
     for (const resolve of waiting) resolve();
   };
 
-  const wake = (): void => {
+  const wake = (callBack = options.defer): void => {
     if (deciding || scheduled) return;
     scheduled = true;
-    options.defer(() => {
+    callBack(() => {
       scheduled = false;
       void pump();
     });

@@ -56,6 +56,25 @@ describe('kernel', () => {
     expect(turns).toEqual(['a=1', 'a=3', 'b=5']);
   });
 
+  it('after an answer to four callers the next commit waits for what they send then; after an answer to fewer it does not', async () => {
+    const gathered: (() => void)[] = [];
+    const { send, counts } = open({ gather: (callback) => gathered.push(callback) });
+    const sendTo = (ids: string): Promise<unknown> => Promise.all(ids.split('').map((id) => send(id, { add: 1 })));
+    const aTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+    expect(await sendTo('abc')).toEqual([1, 1, 1]);
+    expect(gathered).toHaveLength(0);
+    expect(await sendTo('abcd')).toEqual([2, 2, 2, 1]);
+    expect(gathered).toHaveLength(1);
+    const next = Promise.all([sendTo('a'), aTurn().then(() => sendTo('b'))]);
+    for (let turn = 0; turn < 10; turn += 1) await aTurn();
+    expect(counts().commits).toBe(2);
+    gathered[0]?.();
+    expect(await next).toEqual([[3], [3]]);
+    expect(counts().commits).toBe(3);
+    expect(await sendTo('a')).toEqual([4]);
+    expect(gathered).toHaveLength(1);
+  });
+
   it('turns that are taken together share one moment of both clocks, however long they take to decide', async () => {
     let wall = 100;
     let steady = 7;
