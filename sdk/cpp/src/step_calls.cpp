@@ -43,8 +43,10 @@ StepAnswer failed(const Error& error) { return {{}, std::make_exception_ptr(Conn
 
 /// What an item of the answer to a batch says.
 StepAnswer answer_in(const nlohmann::json* one) {
-  const auto status = one != nullptr && one->is_object() ? one->value("status", nlohmann::json()) : nlohmann::json();
-  if (!status.is_number_integer()) return failed(ConnectionError("the answer to a batch lacks an item"));
+  const ConnectionError lacking("the answer to a batch lacks an item");
+  if (one == nullptr || !one->is_object()) return failed(lacking);
+  const auto status = one->value("status", nlohmann::json());
+  if (!status.is_number_integer()) return failed(lacking);
   const auto body = one->value("body", nlohmann::json());
   const auto number = status.get<int>();
   if (number >= 200 && number <= 299) return {wire::Json{body}, nullptr};
