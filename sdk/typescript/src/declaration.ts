@@ -1,7 +1,7 @@
 import type { Answer, LeaseCalls } from './lease-calls.ts';
 import { untilAnswered } from './retry.ts';
 
-/** That a body begins, told to the service. What the body comes to is reported behind it, never before. */
+/** That a body begins, reported to the service. What the body comes to is reported behind it, never before. */
 export type Declaration = {
   readonly answer: Promise<Answer>;
   /** The answer, where a body had begun that may not go on. */

@@ -197,22 +197,18 @@ describe('the owner of the runs', () => {
     const { connectDatabase } = await import('../../../src/store/postgres/connection.ts');
     const hanging = connectDatabase({ url, store: 'runs store', connections: 1, idleInTransactionMs: 1_000 });
     opened.push(hanging);
-    let goOn = (): void => {};
+    const [locked, taken] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const hung = hanging
       .transaction(async (ask) => {
         await ask('SELECT 1 FROM shard FOR KEY SHARE');
-        await new Promise<void>((resolve) => {
-          goOn = resolve;
-        });
+        locked.resolve();
+        await taken.promise;
         await ask(`UPDATE shard SET owner = 'late'`);
       })
       .catch((error: unknown) => error);
-    await eventually(
-      'the shard is locked',
-      async () => server.run(`SELECT count(*) FROM pg_stat_activity WHERE state = 'idle in transaction'`) !== '0',
-    );
+    await locked.promise;
     expect(await runs.ownership.take(0, 'next', '', 60_000)).toMatchObject({ epoch: 2 });
-    goOn();
+    taken.resolve();
     expect(await hung).toBeInstanceOf(StoreUnavailable);
   });
 });
