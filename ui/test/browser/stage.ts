@@ -60,21 +60,33 @@ export const complaintsOf = (page: Page): readonly string[] => watched.get(page.
 /** Requests that were not answered yet; the journal of a run stays open, and is none of them. */
 const pending = new WeakMap<BrowserContext, Set<Request>>();
 
+/** A worker that is ended while its script loads leaves the request without an end; what it draws is waited for by `QUIET_MS`. */
+const WORKER_SCRIPT = /\/layout-worker[^/]*\.js$/;
+const isAwaited = (request: Request): boolean =>
+  request.headers()['accept'] !== 'text/event-stream' && !WORKER_SCRIPT.test(request.url());
+
 /** How long nothing may be loading: skeletons are drawn after 150 ms, and layouts come from a worker. */
 const QUIET_MS = 150;
+
+/** What a page still loads: marks that say so, and requests without an answer. */
+const loadingIn = async (page: Page): Promise<string[]> => {
+  const marks = await page.evaluate(() =>
+    [...document.querySelectorAll('[aria-label^="Loading"]')].map((mark) => mark.getAttribute('aria-label') ?? ''),
+  );
+  const requests = [...(pending.get(page.context()) ?? [])].map((request) => `${request.method()} ${request.url()}`);
+  return [...marks, ...requests];
+};
 
 /** Waits until a page has all that it asked for, and shows it. */
 export const settled = async (page: Page): Promise<void> => {
   await page.getByRole('heading', { level: 1 }).waitFor();
-  const isQuiet = (ms: number): Promise<boolean> =>
-    page.evaluate(async (rest) => {
-      const isLoading = (): boolean => document.querySelector('[aria-label^="Loading"]') !== null;
-      if (isLoading()) return false;
-      await new Promise((resolve) => setTimeout(resolve, rest));
-      return !isLoading();
-    }, ms);
-  const waits = (): boolean => (pending.get(page.context())?.size ?? 0) > 0;
-  await expect.poll(async () => !waits() && (await isQuiet(QUIET_MS)) && !waits(), { interval: 20 }).toBe(true);
+  const loading = async (): Promise<string[]> => {
+    const now = await loadingIn(page);
+    if (now.length > 0) return now;
+    await page.waitForTimeout(QUIET_MS);
+    return loadingIn(page);
+  };
+  await expect.poll(loading, { interval: 20 }).toEqual([]);
 };
 
 /** Closes what a test opened. @throws Error when the page complained about anything */
@@ -104,7 +116,7 @@ const watch = (context: BrowserContext, origin: string): void => {
   context.on('requestfailed', (request) => void asked.delete(request));
   context.on('request', (request) => {
     const url = request.url();
-    if (request.headers()['accept'] !== 'text/event-stream') asked.add(request);
+    if (isAwaited(request)) asked.add(request);
     if (!url.startsWith(origin) && !url.startsWith('data:') && !url.startsWith('blob:'))
       complaints.push(`left the origin: ${url}`);
   });
