@@ -10,6 +10,7 @@ import { createResidentActors } from '../actors/service/resident-actors.ts';
 import { createWatchActors } from '../watch/directory.ts';
 import { buildApp } from '../http/app.ts';
 import { administrationRoutes } from '../http/routes/administration.ts';
+import { compileReads } from '../http/contract/contract.ts';
 import { analyticsRoutes } from '../http/routes/analytics.ts';
 import { createAuditLog } from '../http/access/audit-log.ts';
 import { createAuthenticator } from '../http/access/auth.ts';
@@ -406,6 +407,7 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
     await store.close();
     throw error;
   }
+  void compileReads();
   const holder = randomUUID();
   const dutyOf = (name: string, taken?: () => void): Duty =>
     sharing === undefined ? ownDuty : startDuty({ name, holder, sharing, ...(taken === undefined ? {} : { taken }) });

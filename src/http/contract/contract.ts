@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { type Failure, Refusal } from '../../model/failure.ts';
@@ -282,6 +283,8 @@ export type CompiledOperation = {
   readonly readPath: (raw: unknown) => Record<string, unknown>;
   /** Reads and checks the query. @throws Refusal `invalid_parameter` with `field` */
   readonly readQuery: (raw: unknown) => Record<string, unknown>;
+  /** What the two before do once, at the first question: each compiles a validator. */
+  readonly compilations: readonly (() => void)[];
   /** Checks a JSON body. @throws Refusal `invalid_body`, or `invalid_parameter` with `field` where one field is at fault */
   readonly checkJson: (body: unknown) => void;
   /** Checks the body of a typed endpoint, and takes members out of it that are null for "absent". @throws UndecodableBody 422 naming the field */
@@ -291,12 +294,18 @@ export type CompiledOperation = {
 const invalidParameter = (field: string, message: string): Refusal =>
   new Refusal({ code: 'invalid_parameter', message, field });
 
+/** Parameters of one place: how they are read, and what compiles their validator, which reading does where it was not done before. */
+type ParameterReader = {
+  readonly read: (raw: unknown) => Record<string, unknown>;
+  readonly compile: () => void;
+};
+
 const compileParameters = (
   ajv: () => Ajv2020,
   parameters: readonly Parameter[],
   place: 'path' | 'query',
   refused: Readonly<Record<string, string>>,
-): ((raw: unknown) => Record<string, unknown>) => {
+): ParameterReader => {
   const own = parameters.filter((parameter) => parameter.in === place);
   const types = new Map(own.map((parameter) => [parameter.name, typeOf(parameter.schema)]));
   const required = own.filter((parameter) => parameter.required === true).map((parameter) => parameter.name);
@@ -307,7 +316,7 @@ const compileParameters = (
         properties: Object.fromEntries(own.map((parameter) => [parameter.name, forParameters(parameter.schema)])),
       }),
   );
-  return (raw) => {
+  const read = (raw: unknown): Record<string, unknown> => {
     // Not a literal: with a prototype, a parameter named `__proto__` would be lost instead of refused.
     const values: Record<string, unknown> = Object.create(null);
     for (const [name, given] of Object.entries(raw as Record<string, unknown>)) {
@@ -336,6 +345,7 @@ const compileParameters = (
       field: name,
     });
   };
+  return { read, compile: own.length === 0 ? () => {} : validator };
 };
 
 /**
@@ -348,7 +358,7 @@ const bodyComplaint = (error: ErrorObject): string => {
   return field === '' ? `the body ${complaint(error)}` : `\`${field}\` ${complaint(error)}`;
 };
 
-const readNothing = (): Record<string, unknown> => ({});
+const readsNothing: ParameterReader = { read: () => ({}), compile: () => {} };
 
 const compileOperation = (
   ajvs: { readonly parameters: () => Ajv2020; readonly bodies: () => Ajv2020 },
@@ -367,6 +377,8 @@ const compileOperation = (
   };
   const refused = operation['x-refused-parameters'] ?? {};
   const isAnyAddress = operation['x-any-address'] === true;
+  const inPath = isAnyAddress ? readsNothing : compileParameters(ajvs.parameters, parameters, 'path', {});
+  const inQuery = isAnyAddress ? readsNothing : compileParameters(ajvs.parameters, parameters, 'query', refused);
   return {
     operationId: operation.operationId,
     method: method.toUpperCase(),
@@ -378,8 +390,9 @@ const compileOperation = (
       .flatMap(([, response]) => Object.keys((resolve(response)['content'] as object | undefined) ?? {})),
     takesBody: operation.requestBody !== undefined,
     bodyRequired: operation.requestBody?.required === true,
-    readPath: isAnyAddress ? readNothing : compileParameters(ajvs.parameters, parameters, 'path', {}),
-    readQuery: isAnyAddress ? readNothing : compileParameters(ajvs.parameters, parameters, 'query', refused),
+    readPath: inPath.read,
+    readQuery: inQuery.read,
+    compilations: [inPath.compile, inQuery.compile],
     checkJson: (body) => {
       const error = firstError(body);
       if (error === undefined) return;
@@ -400,7 +413,7 @@ const compileOperation = (
 };
 
 /** Compiles every operation of the document, by its id. */
-const compileDocument = (): ReadonlyMap<string, CompiledOperation> => {
+export const compileDocument = (): ReadonlyMap<string, CompiledOperation> => {
   const ajvs = { parameters: once(() => createAjv('parameters')), bodies: once(() => createAjv('bodies')) };
   const compiled = new Map<string, CompiledOperation>();
   for (const [path, item] of Object.entries(openapi.paths as unknown as Record<string, Record<string, unknown>>))
@@ -419,4 +432,16 @@ let compiledDocument: ReadonlyMap<string, CompiledOperation> | undefined;
 export const apiOperations = (): ReadonlyMap<string, CompiledOperation> => {
   compiledDocument ??= compileDocument();
   return compiledDocument;
+};
+
+/**
+ * Compiles what checks the parameters of reads, one validator a turn of the loop: the first question of a process then waits for none,
+ * and nothing that arrives meanwhile waits for more than one.
+ */
+export const compileReads = async (operations: Iterable<CompiledOperation> = apiOperations().values()): Promise<void> => {
+  for (const { method, compilations } of operations)
+    for (const compile of method === 'GET' ? compilations : []) {
+      compile();
+      await setImmediate();
+    }
 };
