@@ -93,6 +93,9 @@ const inOrder = (objects: readonly ObjectModel[]): readonly ObjectModel[] => {
 };
 
 const HEADER_PRELUDE = `
+// NOLINTBEGIN
+// clang-format off
+
 /// The JSON that the service takes and gives.
 ///
 /// Members that a struct does not have are ignored, and an enum keeps values that it does not know: a
@@ -155,6 +158,9 @@ class OpenEnum {
 };`;
 
 const SOURCE_PRELUDE = `
+// NOLINTBEGIN
+// clang-format off
+
 #include "svc/wire.hpp"
 
 #include <nlohmann/json.hpp>
@@ -255,6 +261,7 @@ export const emitCppHeader = ({ specVersion, objects, enums }: Models): string =
     ...inOrder(objects).map((each) => `\n${structOf(each).join('\n')}`),
     '',
     '}  // namespace svc::inline v0::wire',
+    '// NOLINTEND',
   ].join('\n')}\n`;
 
 /** How the models of the header are read from JSON and written to it. */
@@ -264,4 +271,5 @@ export const emitCpp = ({ objects }: Models): string =>
     ...inOrder(objects).map((each) => `\n${codecOf(each).join('\n')}`),
     '',
     '}  // namespace svc::inline v0::wire',
+    '// NOLINTEND',
   ].join('\n')}\n`;

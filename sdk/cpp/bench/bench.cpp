@@ -92,7 +92,9 @@ nlohmann::json stalled(const std::string& endpoint) {
 double processor_us() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  const auto of = [](const timeval& time) { return static_cast<double>(time.tv_sec) * 1e6 + static_cast<double>(time.tv_usec); };
+  const auto of = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) * 1e6 + static_cast<double>(time.tv_usec);
+  };
   return of(usage.ru_utime) + of(usage.ru_stime);
 }
 
@@ -102,7 +104,7 @@ nlohmann::json runs(const nlohmann::json& plan) {
   const auto definition_id = plan.at("definition").get<std::string>();
   const auto in_flight = plan.at("inFlight").get<int>();
   svc::Client client{{.endpoint = url}};
-    std::atomic<std::int64_t> steps{0};
+  std::atomic<std::int64_t> steps{0};
   svc::Workflow workflow{client.get_definition(definition_id).latest};
   for (const auto& step_id : workflow.tasks())
     workflow.step(step_id, [&](svc::Step& /*step*/) -> nlohmann::json {
@@ -122,7 +124,9 @@ nlohmann::json runs(const nlohmann::json& plan) {
   };
   std::vector<std::future<void>> drivers;
   for (int number = 0; number < in_flight; ++number) drivers.push_back(std::async(std::launch::async, drive, number));
-  const auto pass = [&](const char* name) { std::this_thread::sleep_for(std::chrono::duration<double>(plan.at(name).get<double>())); };
+  const auto pass = [&](const char* name) {
+    std::this_thread::sleep_for(std::chrono::duration<double>(plan.at(name).get<double>()));
+  };
   pass("warmUpSeconds");
   std::cout << "measuring" << std::endl;
   const auto began = Clock::now();

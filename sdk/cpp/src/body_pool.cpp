@@ -20,8 +20,8 @@ struct BodyPool::State : std::enable_shared_from_this<BodyPool::State> {
   bool is_waking = false;
   bool is_closed = false;
 
-  /// With the lock: sees to it that a thread comes for what waits. One after the other: short work is done before each piece of it
-  /// has woken a thread of its own.
+  /// With the lock: sees to it that a thread comes for what waits. One after the other: short work is done before each piece of
+  /// it has woken a thread of its own.
   void wake() {
     if (is_waking || work.empty()) return;
     if (idle > 0) {

@@ -16,7 +16,7 @@ std::string run_path(std::string_view run_id, std::string_view more) {
 ClientCore::ClientCore(ClientOptions options)
     : options_(std::move(options)),
       http_([this] {
-        const auto settings =
+        auto settings =
             usable_settings({.endpoint = options_.endpoint, .api_key = options_.api_key, .project = options_.project});
         project_ = settings.project;
         return settings;
@@ -47,7 +47,7 @@ wire::Json ClientCore::call(Request request, const std::stop_token& stop) {
   return call(std::move(request), stop, options_.retry);
 }
 
-ByteStream ClientCore::stream(Request request, const std::stop_token& stop) { return http_.stream(request, stop); }
+ByteStream ClientCore::stream(const Request& request, const std::stop_token& stop) { return http_.stream(request, stop); }
 
 RetryPolicy ClientCore::following() const {
   if (!answered_at().has_value()) return options_.retry;

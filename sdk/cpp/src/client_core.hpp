@@ -30,7 +30,7 @@ class ClientCore {
   wire::Json call(Request request, const std::stop_token& stop, const RetryPolicy& policy);
   /// One try.
   wire::Json call_once(Request request, const std::stop_token& stop);
-  [[nodiscard]] ByteStream stream(Request request, const std::stop_token& stop);
+  [[nodiscard]] ByteStream stream(const Request& request, const std::stop_token& stop);
 
   void ensure_spec(const std::stop_token& stop) { spec_.ensure(stop); }
   [[nodiscard]] std::optional<std::string> project_or(const std::optional<std::string>& named) const {

@@ -1,10 +1,10 @@
 #include "http.hpp"
 
 #include <curl/curl.h>
-#include <signal.h>
 
 #include <algorithm>
 #include <charconv>
+#include <csignal>
 #include <ctime>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -116,10 +116,7 @@ ServiceError refusal(int status, const wire::Json& problem) { return refusal_of(
 
 /// A connection cache with room for one transfer.
 struct Handle {
-  Handle() {
-    init_curl();
-    easy = curl_easy_init();
-    multi = curl_multi_init();
+  Handle() : easy{(init_curl(), curl_easy_init())}, multi{curl_multi_init()} {
     if (easy == nullptr || multi == nullptr) {
       free();
       throw ConnectionError("libcurl cannot be initialised");
@@ -132,11 +129,11 @@ struct Handle {
   Handle& operator=(Handle&&) = delete;
   ~Handle() { free(); }
 
-  CURL* easy = nullptr;
-  CURLM* multi = nullptr;
+  CURL* easy;
+  CURLM* multi;
 
  private:
-  void free() noexcept {
+  void free() const noexcept {
     if (easy != nullptr) curl_easy_cleanup(easy);
     if (multi != nullptr) curl_multi_cleanup(multi);
   }
@@ -239,6 +236,7 @@ class Exchange {
     int queued = 0;
     CURLcode result = CURLE_OK;
     while (const CURLMsg* message = curl_multi_info_read(handle_->multi, &queued)) {
+      // NOLINTNEXTLINE(cppcoreguidelines-pro-type-union-access): it is what libcurl answers
       if (message->msg == CURLMSG_DONE) result = message->data.result;
     }
     if (is_too_large_)
@@ -353,7 +351,7 @@ class Exchange {
 };
 
 ByteStream::ByteStream(std::unique_ptr<Exchange> exchange) : exchange_(std::move(exchange)) {}
-ByteStream::ByteStream(ByteStream&&) noexcept = default;
+ByteStream::ByteStream(ByteStream&& other) noexcept = default;
 ByteStream::~ByteStream() = default;
 std::string ByteStream::read(Millis idle) { return exchange_->read(idle); }
 

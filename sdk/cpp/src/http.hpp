@@ -59,7 +59,7 @@ class ByteStream {
  public:
   explicit ByteStream(std::unique_ptr<Exchange> exchange);
   ByteStream(const ByteStream&) = delete;
-  ByteStream(ByteStream&&) noexcept;
+  ByteStream(ByteStream&& other) noexcept;
   ByteStream& operator=(const ByteStream&) = delete;
   ByteStream& operator=(ByteStream&&) = delete;
   /// Hangs up.

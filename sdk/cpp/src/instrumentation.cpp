@@ -157,7 +157,7 @@ std::optional<std::string> Instrumentation::traceparent() const {
   return detail::traceparent_of(*around, recorder_->keeps(around->trace_id));
 }
 
-void Instrumentation::log(wire::Severity severity, std::string_view message, const LogOptions& options) noexcept {
+void Instrumentation::log(const wire::Severity& severity, std::string_view message, const LogOptions& options) noexcept {
   auto& recorder = *recorder_;
   try {
     const auto around = recorder.around();
@@ -249,7 +249,7 @@ void Instrumentation::score(std::string_view scorer_id, double value, Scale scal
   }
 }
 
-void Instrumentation::feedback(wire::FeedbackKind kind, const Payload& value, const FeedbackOptions& options) noexcept {
+void Instrumentation::feedback(const wire::FeedbackKind& kind, const Payload& value, const FeedbackOptions& options) noexcept {
   auto& recorder = *recorder_;
   try {
     if (!recorder.is_enabled()) return;

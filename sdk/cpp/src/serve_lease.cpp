@@ -93,7 +93,7 @@ ServedLease::ServedLease(std::shared_ptr<const LeaseHost> host, wire::Lease leas
 
 ServedLease::~ServedLease() = default;
 
-// NOLINTNEXTLINE(bugprone-exception-escape): what may escape is that memory ran out, which ends the process.
+// NOLINTNEXTLINE(bugprone-exception-escape): as its declaration says
 void ServedLease::begin() noexcept {
   const auto self = shared_from_this();
   if (body_ == nullptr)
@@ -109,7 +109,7 @@ void ServedLease::begin() noexcept {
                       [self](const StepAnswer& declared) { self->go_on([self, declared] { self->serve_held(declared); }); });
 }
 
-// NOLINTNEXTLINE(bugprone-exception-escape): what may escape is that memory ran out, which ends the process.
+// NOLINTNEXTLINE(bugprone-exception-escape): as its declaration says
 void ServedLease::go_on(std::function<void()> work) noexcept {
   const auto guarded = [self = shared_from_this(), work = std::move(work)] {
     try {

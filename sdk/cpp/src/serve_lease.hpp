@@ -55,6 +55,7 @@ class ServedLease : public std::enable_shared_from_this<ServedLease> {
               std::function<void()> on_left_behind);
 
   /// Lives the lease: declares it at once, and goes on by itself. Only its body, and what must wait, has a thread of the pool.
+  // NOLINTNEXTLINE(bugprone-exception-escape): what may escape is that memory ran out, which ends the process.
   void begin() noexcept;
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
@@ -66,6 +67,7 @@ class ServedLease : public std::enable_shared_from_this<ServedLease> {
   struct Result;
 
   /// Goes on with a thread of the pool.
+  // NOLINTNEXTLINE(bugprone-exception-escape): what may escape is that memory ran out, which ends the process.
   void go_on(std::function<void()> work) noexcept;
   void end() noexcept;
   void refuse_unheld();

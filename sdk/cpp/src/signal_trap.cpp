@@ -17,10 +17,13 @@ static_assert(std::atomic<int>::is_always_lock_free);
 constexpr char caught = 's';
 constexpr char over = 'o';
 
+/// What a pipe that is full does not take was said before.
+void put(int to, const char& byte) noexcept { [[maybe_unused]] const auto written = write(to, &byte, 1); }
+
 void on_signal_number(int /*number*/) {
   const int before = errno;
   const int to = listener.load();
-  if (to >= 0) static_cast<void>(!write(to, &caught, 1));
+  if (to >= 0) put(to, caught);
   errno = before;
 }
 
@@ -46,7 +49,7 @@ SignalTrap::SignalTrap(std::function<void()> on_signal) : on_signal_(std::move(o
 
 SignalTrap::~SignalTrap() {
   if (thread_.joinable()) {
-    static_cast<void>(!write(pipe_[1], &over, 1));
+    put(pipe_[1], over);
     thread_.join();
   }
   for (const int end : pipe_)

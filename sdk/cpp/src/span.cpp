@@ -97,7 +97,7 @@ Span::Span(std::shared_ptr<detail::Recorder> recorder, std::unique_ptr<detail::S
       record_(std::move(record)),
       scope_(std::move(scope)),
       exceptions_(std::uncaught_exceptions()) {}
-Span::Span(Span&&) noexcept = default;
+Span::Span(Span&& other) noexcept = default;
 
 Span::~Span() {
   if (record_ == nullptr) return;

@@ -10,8 +10,8 @@
 
 namespace svc::inline v0::detail {
 
-/// Asks the service once for its `spec_version`. Without an answer it is asked again the next time. Those who ask together share
-/// one call.
+/// Asks the service once for its `spec_version`. Without an answer it is asked again the next time. Those who ask together
+/// share one call.
 class SpecCheck {
  public:
   explicit SpecCheck(Http& http) : http_(http) {}

@@ -68,14 +68,14 @@ void Step::set_usage(wire::ReportedUsage usage) { set_usage(std::vector{std::mov
 
 Instrumentation& Step::instrumentation() const noexcept { return *state_->instrumentation; }
 
-void Step::log(wire::Severity severity, std::string_view message, const Attributes& attributes) noexcept {
-  instrumentation().log(std::move(severity), message, {.logger = definition_id(), .attributes = attributes});
+void Step::log(const wire::Severity& severity, std::string_view message, const Attributes& attributes) const noexcept {
+  instrumentation().log(severity, message, {.logger = definition_id(), .attributes = attributes});
 }
-void Step::score(std::string_view scorer_id, double value, Scale scale, const ScoreOptions& options) noexcept {
+void Step::score(std::string_view scorer_id, double value, Scale scale, const ScoreOptions& options) const noexcept {
   instrumentation().score(scorer_id, value, scale, options);
 }
-void Step::feedback(wire::FeedbackKind kind, const Payload& value, const FeedbackOptions& options) noexcept {
-  instrumentation().feedback(std::move(kind), value, options);
+void Step::feedback(const wire::FeedbackKind& kind, const Payload& value, const FeedbackOptions& options) const noexcept {
+  instrumentation().feedback(kind, value, options);
 }
 
 std::string Step::traceparent() const { return "00-" + lease().trace_id + "-" + lease().span_id + "-01"; }

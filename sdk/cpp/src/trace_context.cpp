@@ -256,12 +256,12 @@ std::optional<std::int64_t> parse_timestamp(std::string_view text) {
     const auto hours = digits_at(zone, 1, 2);
     const auto minutes = digits_at(zone, 4, 2);
     if (!hours || !minutes || *hours > 23 || *minutes > 59) return std::nullopt;
-    offset_minutes = (*hours * 60 + *minutes) * (zone[0] == '-' ? -1 : 1);
+    offset_minutes = (std::int64_t{*hours} * 60 + *minutes) * (zone[0] == '-' ? -1 : 1);
   } else if (zone != "Z" && zone != "z") {
     return std::nullopt;
   }
   const auto days = days_before(*year, static_cast<unsigned>(*month), static_cast<unsigned>(*day));
-  const auto seconds = days * 86'400 + *hour * 3600 + (*minute - offset_minutes) * 60 + *second;
+  const auto seconds = days * 86'400 + std::int64_t{*hour} * 3600 + (*minute - offset_minutes) * 60 + *second;
   // Nanoseconds of 64 bits reach from 1678 to 2261.
   constexpr std::int64_t most_seconds = INT64_MAX / ns_per_second - 1;
   if (seconds > most_seconds || seconds < -most_seconds) return std::nullopt;

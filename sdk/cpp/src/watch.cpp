@@ -159,8 +159,8 @@ Watch::iterator& Watch::iterator::operator++() {
 bool Watch::iterator::is_over() const noexcept { return follower_ == nullptr || follower_->is_over(); }
 
 Watch::Watch(std::unique_ptr<detail::Follower> follower) noexcept : follower_(std::move(follower)) {}
-Watch::Watch(Watch&&) noexcept = default;
-Watch& Watch::operator=(Watch&&) noexcept = default;
+Watch::Watch(Watch&& other) noexcept = default;
+Watch& Watch::operator=(Watch&& other) noexcept = default;
 Watch::~Watch() = default;
 
 Watch::iterator Watch::begin() {

@@ -13,7 +13,7 @@ struct BankDown : std::runtime_error {
 
 struct Payment {
   std::string payment;
-  double amount;
+  double amount = 0;
 };
 
 class Bank {

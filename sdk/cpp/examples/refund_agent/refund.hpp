@@ -10,7 +10,7 @@
 struct Ticket {
   std::string id;
   std::string text;
-  double amount;
+  double amount = 0;
 };
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Ticket, id, text, amount)
 

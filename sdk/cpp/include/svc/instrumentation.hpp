@@ -32,7 +32,7 @@ struct InstrumentationOptions {
   /// Signals that wait while the service is slow or away. A full queue drops its oldest.
   std::size_t max_queued = 10'000;
   /// Bytes of JSON that wait.
-  std::size_t max_queued_bytes = 32U * 1024 * 1024;
+  std::size_t max_queued_bytes = std::size_t{32} * 1024 * 1024;
   /// Signals of one call.
   std::size_t batch_size = 500;
   /// How long a signal waits for others to travel with.
@@ -183,7 +183,7 @@ class Instrumentation {
   }
 
   /// Records a log line, of the span around the call where there is one.
-  void log(wire::Severity severity, std::string_view message, const LogOptions& options = {}) noexcept;
+  void log(const wire::Severity& severity, std::string_view message, const LogOptions& options = {}) noexcept;
   /// Counts: `value` is what came since the last call.
   void counter(std::string_view name, double value = 1, const MetricOptions& options = {}) noexcept;
   /// Says how much there is now.
@@ -193,7 +193,7 @@ class Instrumentation {
   void score(std::string_view scorer_id, double value, Scale scale, const ScoreOptions& options = {}) noexcept;
   /// Records a person's judgement. It is counted by kind, and never averaged with anything. `thumbs`: `up` or `down`.
   /// `rating`: a number. `correction`, `tag` and `comment`: a text.
-  void feedback(wire::FeedbackKind kind, const Payload& value, const FeedbackOptions& options = {}) noexcept;
+  void feedback(const wire::FeedbackKind& kind, const Payload& value, const FeedbackOptions& options = {}) noexcept;
   /// Records one sentence that a model wrote about a run.
   void aspect_note(std::string_view aspect, std::string_view text, const AspectNoteOptions& options = {}) noexcept;
 

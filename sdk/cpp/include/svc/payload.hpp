@@ -40,7 +40,8 @@ template <typename T>
   if constexpr (std::same_as<T, Json>) {
     return value;
   } else {
-    static_assert(sizeof(later<T, nlohmann::json>) > 0, "include <nlohmann/json.hpp> to give a type of your own");
+    static_assert(
+        requires { sizeof(later<T, nlohmann::json>); }, "include <nlohmann/json.hpp> to give a type of your own");
     return Json{later<T, nlohmann::json>(value)};
   }
 }
@@ -65,6 +66,7 @@ template <typename T>
 class Payload {
  public:
   template <typename T>
+  // NOLINTNEXTLINE(bugprone-forwarding-reference-overload): a payload is no value of it
   requires(!std::same_as<std::remove_cvref_t<T>, Payload>) Payload(T&& value)
   noexcept {  // NOLINT: it stands for the value
     using Value = std::remove_cvref_t<T>;

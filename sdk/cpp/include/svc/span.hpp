@@ -44,7 +44,7 @@ struct SpanOptions {
 class Span {
  public:
   Span(const Span&) = delete;
-  Span(Span&&) noexcept;
+  Span(Span&& other) noexcept;
   Span& operator=(const Span&) = delete;
   Span& operator=(Span&&) = delete;
   ~Span();

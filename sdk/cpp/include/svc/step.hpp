@@ -88,15 +88,15 @@ class Step {
 
   /// Whose spans and signals belong to this step while its body runs, on the thread of the body.
   [[nodiscard]] Instrumentation& instrumentation() const noexcept;
-  [[nodiscard]] Span span(std::string_view name, SpanOptions options = {}) {
+  [[nodiscard]] Span span(std::string_view name, SpanOptions options = {}) const {
     return instrumentation().span(name, std::move(options));
   }
   /// Records a log line of the step.
-  void log(wire::Severity severity, std::string_view message, const Attributes& attributes = {}) noexcept;
+  void log(const wire::Severity& severity, std::string_view message, const Attributes& attributes = {}) const noexcept;
   /// Records an evaluation of the run's trace.
-  void score(std::string_view scorer_id, double value, Scale scale, const ScoreOptions& options = {}) noexcept;
+  void score(std::string_view scorer_id, double value, Scale scale, const ScoreOptions& options = {}) const noexcept;
   /// Records a judgement of the run's trace.
-  void feedback(wire::FeedbackKind kind, const Payload& value, const FeedbackOptions& options = {}) noexcept;
+  void feedback(const wire::FeedbackKind& kind, const Payload& value, const FeedbackOptions& options = {}) const noexcept;
   /// The step's span as a `traceparent` header, for calls to services that trace.
   [[nodiscard]] std::string traceparent() const;
 

@@ -53,9 +53,9 @@ class Watch {
 
   explicit Watch(std::unique_ptr<detail::Follower> follower) noexcept;
   Watch(const Watch&) = delete;
-  Watch(Watch&&) noexcept;
+  Watch(Watch&& other) noexcept;
   Watch& operator=(const Watch&) = delete;
-  Watch& operator=(Watch&&) noexcept;
+  Watch& operator=(Watch&& other) noexcept;
   /// Hangs up.
   ~Watch();
 
