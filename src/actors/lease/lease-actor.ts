@@ -126,6 +126,8 @@ export const createLeaseActors = (host: LeaseHost): ActorKind => {
     readonly retryAfterMs?: number;
     readonly details?: Json;
     readonly timeoutAt?: UnixMs;
+    /** When the body began, where that was before it was declared. */
+    readonly startedAt?: UnixMs;
     /** Of a call that says that the worker is there: counted where it extends the lease. */
     readonly heartbeatAt?: UnixMs;
   };
@@ -147,7 +149,7 @@ export const createLeaseActors = (host: LeaseHost): ActorKind => {
       state,
       bodyRan: next.context.bodyRan,
       expiresAt: next.context.expiresAt,
-      ...(startsNow ? { startedAt: turn.at } : {}),
+      ...(startsNow ? { startedAt: given.startedAt ?? turn.at } : {}),
       ...(given.timeoutAt === undefined ? {} : { timeoutAt: given.timeoutAt }),
       ...(given.heartbeatAt === undefined || !extended ? {} : { heartbeatAt: given.heartbeatAt }),
       ...(live ? {} : { endedAt: turn.at }),
@@ -296,6 +298,7 @@ export const createLeaseActors = (host: LeaseHost): ActorKind => {
         const { expiresAt } = apply(turn, actor, run, taken, {
           heartbeatAt: turn.at,
           ...(limitsTime ? { timeoutAt: turn.at + timeoutMs } : {}),
+          ...(body.isReported === true ? { startedAt: record.offeredAt } : {}),
         });
         return { ok: true, value: { runStatus: run.record.status, leaseExpiresAt: expiresAt } };
       }

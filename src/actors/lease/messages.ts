@@ -8,7 +8,8 @@ import type { ProjectReach } from '../../model/scope.ts';
 export type HolderCall = { readonly workerId: string; readonly reach: ProjectReach };
 /** What a worker calls. */
 export type WorkerCall =
-  | (HolderCall & { readonly kind: 'started' })
+  /** Reported: together with the end of the attempt, which began when its offer arrived. */
+  | (HolderCall & { readonly kind: 'started'; readonly isReported?: boolean })
   | (HolderCall & { readonly kind: 'heartbeat'; readonly details?: Json })
   | (HolderCall & {
       readonly kind: 'complete';

@@ -84,6 +84,10 @@ export type ClaimSteps = Asking & {
 
 /** Names a lease and its holder, for the four worker calls. */
 export type HeldLease = Asking & { readonly leaseId: string; readonly workerId: string };
+export type StartedStep = HeldLease & {
+  /** The report of the attempt came in the same request: the body began when the offer arrived, and what is told now is its end. */
+  readonly isReported?: boolean;
+};
 export type CompleteStep = HeldLease & {
   readonly output?: Json;
   /** Top-level keys replace those of the run's state. */
@@ -316,7 +320,7 @@ export interface WorkerCommands {
    * stays.
    */
   giveBack(leaseIds: readonly string[]): Promise<void>;
-  started(request: HeldLease): Promise<Result<{ runStatus: RunStatus; leaseExpiresAt: UnixMs }>>;
+  started(request: StartedStep): Promise<Result<{ runStatus: RunStatus; leaseExpiresAt: UnixMs }>>;
   heartbeat(request: HeldLease & { readonly details?: Json }): Promise<Result<{ leaseExpiresAt: UnixMs }>>;
   complete(request: CompleteStep): Promise<Result<{ runStatus: RunStatus; nextStep?: string }>>;
   fail(request: FailStep): Promise<Result<{ runStatus: RunStatus; nextStep?: string; willRetry: boolean }>>;

@@ -127,7 +127,13 @@ export const createWorkerCommands = (host: {
 
     giveBack,
 
-    started: (request) => lease(request, { kind: 'started', workerId: request.workerId, reach: request.reach }),
+    started: (request) =>
+      lease(request, {
+        kind: 'started',
+        workerId: request.workerId,
+        reach: request.reach,
+        ...(request.isReported === true ? { isReported: true } : {}),
+      }),
     heartbeat: (request) =>
       lease(request, {
         kind: 'heartbeat',

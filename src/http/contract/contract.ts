@@ -438,7 +438,9 @@ export const apiOperations = (): ReadonlyMap<string, CompiledOperation> => {
  * Compiles what checks the parameters of reads, one validator a turn of the loop: the first question of a process then waits for none,
  * and nothing that arrives meanwhile waits for more than one.
  */
-export const compileReads = async (operations: Iterable<CompiledOperation> = apiOperations().values()): Promise<void> => {
+export const compileReads = async (
+  operations: Iterable<CompiledOperation> = apiOperations().values(),
+): Promise<void> => {
   for (const { method, compilations } of operations)
     for (const compile of method === 'GET' ? compilations : []) {
       compile();

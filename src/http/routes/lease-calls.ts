@@ -1,4 +1,4 @@
-import type { HeldLease, RunsService } from '../../actors/service/runs-service.ts';
+import type { RunsService, StartedStep } from '../../actors/service/runs-service.ts';
 import { reservedClasses } from '../../model/definition/step-error.ts';
 import { Refusal } from '../../model/failure.ts';
 import type { Json, JsonObject } from '../../model/json.ts';
@@ -28,11 +28,12 @@ export type LeaseCall = {
   readonly maxBodyBytes: number;
   /**
    * Makes the call.
+   * @param lease of a start also whether its report came with it
    * @param body as the schema of the operation has checked it
    * @returns the body of the answer
    * @throws Refusal
    */
-  readonly make: (lease: HeldLease, body: unknown) => Promise<object>;
+  readonly make: (lease: StartedStep, body: unknown) => Promise<object>;
 };
 
 /** Where a call on a lease is made by itself; in a batch it is counted under the same path. */

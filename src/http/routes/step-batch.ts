@@ -56,6 +56,7 @@ export const stepBatchRoute = (
   const take = async (
     request: FastifyRequest,
     call: LeaseCall,
+    reported: ReadonlySet<unknown>,
     workerId: string,
     { lease_id: leaseId, ...members }: Item,
   ): Promise<ItemAnswer> => {
@@ -82,7 +83,9 @@ export const stepBatchRoute = (
       }
       operation.checkJson(body);
       const { worker_id } = body as BodyOf<'startStep'>;
-      const answer = await call.make({ leaseId, workerId: worker_id, reach: request.caller.reach }, body);
+      const lease = { leaseId, workerId: worker_id, reach: request.caller.reach };
+      const isReported = call.verb === 'started' && reported.has(leaseId);
+      const answer = await call.make(isReported ? { ...lease, isReported } : lease, body);
       return { ...named, status: 200, body: answer };
     } catch (error) {
       return { ...named, ...refusalOf(request, error) };
@@ -106,9 +109,12 @@ export const stepBatchRoute = (
           code: 'invalid_parameter',
           message: `a call takes at most ${BATCH_ITEMS} items, and this one has ${count}: send the rest in another`,
         });
+      const reported = new Set(
+        [...(body.completes ?? []), ...(body.fails ?? [])].map(({ lease_id }: Item) => lease_id),
+      );
       const taken = lists.map((list) => ({
         list,
-        answers: (body[list] ?? []).map((item) => take(request, calls[verbOf[list]], body.worker_id, item)),
+        answers: (body[list] ?? []).map((item) => take(request, calls[verbOf[list]], reported, body.worker_id, item)),
       }));
       const { claim: asked } = body;
       const claimed =

@@ -59,6 +59,44 @@ describe('`{started, heartbeats, completes, fails: [{lease_id, status, body}], l
     expect(next.body).not.toHaveProperty('claim_error');
   });
 
+  it('an attempt whose start comes with its report began with its offer; one whose start comes before, at that start', async () => {
+    await open();
+    const { run_id } = await service.start('flow');
+    const one = await service.offered();
+    await service.pass(2_000);
+    const { body } = await batch({
+      started: [{ lease_id: one.lease_id }],
+      completes: [{ lease_id: one.lease_id }],
+      claim: { max: 1 },
+    });
+    const [two] = body.leases;
+    await service.pass(1_000);
+    await batch({ started: [{ lease_id: two.lease_id }] });
+    await service.pass(1_000);
+    await batch({ completes: [{ lease_id: two.lease_id }] });
+    const { attempts, created_at } = await service.run(run_id);
+    const after = (instant: string | undefined): number => Date.parse(instant ?? '') - Date.parse(created_at);
+    expect(
+      attempts.map(({ offered_at, started_at, ended_at }) => [offered_at, started_at, ended_at].map(after)),
+    ).toEqual([
+      [0, 0, 2_000],
+      [2_000, 3_000, 4_000],
+    ]);
+  });
+
+  it('an attempt whose start comes with the report that it failed began with its offer too', async () => {
+    await open();
+    const { run_id } = await service.start('other');
+    const { lease_id } = await service.offered();
+    await service.pass(2_000);
+    await batch({ started: [{ lease_id }], fails: [{ lease_id, error: { class: 'fatal', message: 'm' } }] });
+    const [attempt] = (await service.run(run_id)).attempts;
+    expect(attempt?.started_at).toBe(attempt?.offered_at);
+    await service.runs.flushOutbox();
+    const span = service.spans.find(({ name }) => name === 'one');
+    expect((span?.endTime ?? 0n) - (span?.startTime ?? 0n)).toBe(2_000_000_000n);
+  });
+
   it('counts a refused item as it counts a refused call of its own: by call and reason, and nothing that was taken', async () => {
     await open();
     await service.start('other');

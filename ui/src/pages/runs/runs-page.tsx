@@ -20,6 +20,7 @@ import { usePageState, useShared } from '../../widgets/page-state.ts';
 import { useSelection } from '../../widgets/selection.tsx';
 import { EmptyState, Loaded } from '../../widgets/states.tsx';
 import { StatusMark } from '../../widgets/status-mark.tsx';
+import { filtersCss } from '../../widgets/filters.tsx';
 import noteCss from '../overview/overview.module.css';
 import { BulkActions } from './bulk.tsx';
 import { SelectedRuns } from './selected.tsx';
@@ -132,7 +133,7 @@ export default function RunsPage() {
         onClear={clear}
       />
       {isStalled ? (
-        <p className={noteCss['note']}>
+        <p className={`${filtersCss['filters']} ${noteCss['note']}`}>
           Runs whose step is open for longer than 95 of 100 of its finished visits took; those that moved longest ago
           come first.
         </p>
