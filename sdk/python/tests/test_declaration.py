@@ -5,12 +5,13 @@ import time
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
-import svc
 from scripted import Reply, refusal, until
 from worker_service import WithWorker, WorkerService, a_lease
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    import svc
 
 
 class Early(WithWorker):

@@ -185,7 +185,9 @@ impl StepCalls {
     }
 
     async fn send(self: &Arc<Self>, items: Vec<Item>) {
-        items.iter().for_each(|item| item.call.leave());
+        for item in &items {
+            item.call.leave();
+        }
         let timeout = items.iter().map(|item| item.call.timeout).min().unwrap_or(DEFAULT_TIMEOUT);
         let request = Request::post("/v1/api/steps/batch", self.text_of(&items)).timeout(timeout);
         match self.http.call_for(&request).await {
