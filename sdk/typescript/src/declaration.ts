@@ -59,6 +59,7 @@ export const declare = (
       const started = await starting;
       return started.kind === 'taken' ? await send() : started;
     },
-    stop: () => repeating.abort(),
+    // Without a reason an error is made for each step.
+    stop: () => repeating.abort('over'),
   };
 };

@@ -10,10 +10,10 @@ export type Http = Transport & {
   readonly stream: (request: HttpRequest) => Promise<AsyncIterable<Buffer>>;
 };
 
-/** What is sent for a body; bytes are not copied. */
-const payloadOf = (body: unknown): Uint8Array => {
-  if (body instanceof Uint8Array) return body;
-  return Buffer.from(typeof body === 'string' ? body : writeExactly(body));
+/** What is sent for a body. Bytes are not copied, and text leaves in one write with the head. */
+const payloadOf = (body: unknown): Uint8Array | string => {
+  if (body instanceof Uint8Array || typeof body === 'string') return body;
+  return writeExactly(body);
 };
 
 /** An answer larger than this is refused: no read of the service is. */
@@ -44,7 +44,10 @@ const readText = (answer: http.IncomingMessage): Promise<string> =>
       resolve((pieces.length === 1 && pieces[0] !== undefined ? pieces[0] : Buffer.concat(pieces)).toString()),
     );
     answer.on('error', reject);
-    answer.on('close', () => reject(new ConnectionError('the answer broke off')));
+    answer.on('close', () => {
+      // Of each answer; an error takes a trace of the stack.
+      if (!answer.complete) reject(new ConnectionError('the answer broke off'));
+    });
   });
 
 /**
@@ -75,7 +78,7 @@ export const createHttp = ({ endpoint, apiKey }: { endpoint: string; apiKey?: st
           ...authorization,
           ...(payload === undefined
             ? {}
-            : { 'content-type': 'application/json', 'content-length': String(payload.length) }),
+            : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(payload)) }),
           ...request.headers,
         },
         ...(request.signal === undefined ? {} : { signal: request.signal }),
