@@ -54,7 +54,7 @@ let isInterrupted = false;
  * Traces as a service in use has them: eight to ten spans each, spread over seven days, thousands of users, a few kinds of
  * failure, words that are in every span, in one of a hundred, and in a handful.
  */
-const fill = async (store: SignalStore): Promise<void> => {
+const fill = async (store: SignalStore): Promise<number> => {
   let written = 0;
   let turn = 0;
   const step = (7n * 86_400n * 1_000_000_000n) / BigInt(Math.ceil(spanCount / 8));
@@ -94,6 +94,7 @@ const fill = async (store: SignalStore): Promise<void> => {
     return { ...emptyBatch, spans };
   };
   while (turn < progress.batches) written += next().spans.length;
+  const before = written;
   const interrupt = (): void => {
     isInterrupted = true;
   };
@@ -107,7 +108,7 @@ const fill = async (store: SignalStore): Promise<void> => {
   };
   await Promise.all(Array.from({ length: 8 }, sender));
   saveProgress({ batches: turn, isFull: false });
-  if (isInterrupted) return;
+  if (isInterrupted) return written - before;
   const model = batches[0]?.spans[1] as Span;
   for (let part = 0; part < 20; part++)
     await store.write({
@@ -122,6 +123,7 @@ const fill = async (store: SignalStore): Promise<void> => {
       },
     });
   saveProgress({ batches: turn, isFull: true });
+  return written - before;
 };
 
 type Opened = {
@@ -180,11 +182,11 @@ const store = await started.open();
 try {
   if (!progress.isFull) {
     const from = performance.now();
-    await fill(store);
+    const spans = await fill(store);
     const seconds = (performance.now() - from) / 1000;
-    if (isInterrupted) console.log(`interrupted after ${seconds.toFixed(0)} s`);
-    else
-      console.log(`filled with ${spanCount} spans at ${(spanCount / seconds).toFixed(0)} spans/s`);
+    console.log(
+      `${isInterrupted ? 'interrupted' : 'filled'} after ${spans} spans at ${(spans / seconds).toFixed(0)} spans/s`,
+    );
     const settling = performance.now();
     await started.settle();
     console.log(`settled in ${((performance.now() - settling) / 1000).toFixed(0)} s`);

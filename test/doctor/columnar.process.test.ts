@@ -29,7 +29,7 @@ describe('storage of the deployment check, on ClickHouse', () => {
     const opened = await openColumnar(await aStore(), false);
     expect(opened.findings.map(({ level }) => level)).toEqual(['ok', 'ok']);
     expect(opened.findings[0]?.message).toMatch(
-      /^http:\/\/127.*\(database svc_\d+, user default\) answers: ClickHouse \d+\.\d+.*, schema version 2$/,
+      /^http:\/\/127.*\(database svc_\d+, user default\) answers: ClickHouse \d+\.\d+.*, schema version 3$/,
     );
     expect(opened.findings[1]?.message).toBe('a probe span survived write, read and delete');
     if (!('reads' in opened)) throw new Error('it cannot be asked');

@@ -14,21 +14,15 @@ import { inReach } from './reach.ts';
 import { openSearch, type Search, type SearchWay } from './read-search.ts';
 import { TRACES } from './tables.ts';
 import { printFilter } from './trace-filter.ts';
-import { readWhole, weightOf, type Whole } from './whole-rows.ts';
+import { readWhole, type Whole } from './whole-rows.ts';
 
 /** What `decodeTrace` reads of a trace. */
 export const summaryColumns = (t: string): string =>
   `${t}.trace_id, ${t}.project, ${SUMMARY_COLUMNS.map((column) => `${t}.${column}`).join(', ')}`;
 
-const SUMMARIES: Whole = { of: TRACES, columns: summaryColumns('r') };
-/** What a trace `t` weighs. */
-const WEIGHT = weightOf(
-  [
-    ...['name', 'models', 'tags', 'environment', 'service_name', 'service_version', 'release', 'user_id', 'session_id'],
-    ...['thread_id', 'run_id', 'experiment_id', 'scores', 'feedback'],
-  ],
-  't',
-);
+const SUMMARIES: Whole = { of: TRACES, columns: 'r.summary' };
+/** The row that `decodeTrace` reads, from the column that holds all of it. */
+const parseRow = (summary: string): Row => JSON.parse(summary) as Row;
 
 /** A place in the list: what the order compares. */
 type Place = { readonly trace: TraceKey; readonly key: TraceSortKey };
@@ -143,17 +137,15 @@ const listOf = ({ ask }: Database, query: TraceQuery, search: Search | undefined
         `(t.project, t.trace_id) IN ${to.bind(tuples(traces), TRACE_KEYS)}`,
         ...within(to, column, stretch),
       ];
-      const whole = `tuple(${summaryColumns('t')})`;
-      const rows = await ask<[string, string, string | number | null, string, Row[]]>(
-        `SELECT t.project, t.trace_id, ${column} AS key, ${WEIGHT} AS weight,
-           ${share === undefined ? `[${whole}]` : `if(weight <= ${to.bind(share, 'Float64')}, [${whole}], [])`}
-         FROM traces AS t FINAL WHERE ${parts.join(' AND ')} ${inOrder(limit)}`,
+      const summary = share === undefined ? 't.summary' : `if(weight <= ${to.bind(share, 'Float64')}, t.summary, '')`;
+      const rows = await ask<[string, string, string | number | null, string, string]>(
+        `SELECT t.project, t.trace_id, ${column} AS key, length(t.summary) AS weight, ${summary} FROM traces AS t FINAL WHERE ${parts.join(' AND ')} ${inOrder(limit)}`,
         to.params,
       );
-      return rows.map(([project, traceId, key, bytes, [row]]) => ({
+      return rows.map(([project, traceId, key, bytes, text]) => ({
         place: read(project, traceId, key),
         weight: Number(bytes),
-        row,
+        row: text === '' ? undefined : parseRow(text),
       }));
     },
   };
@@ -209,7 +201,12 @@ export const listTraces = async (database: Database, query: TraceQuery): Promise
   const page = found.slice(0, lengthOf(found, query));
   const heavy = page.flatMap(({ place, row }) => (row === undefined ? [place.trace] : []));
   const { rows } = await readWhole(database.ask, SUMMARIES, heavy, undefined);
-  const heavyRows = new Map(rows.map((row) => [keyText([row[SUMMARY.project] as string, row[SUMMARY.traceId] as string]), row]));
+  const heavyRows = new Map(
+    rows.map(([text]) => {
+      const row = parseRow(text as string);
+      return [keyText([row[SUMMARY.project] as string, row[SUMMARY.traceId] as string]), row];
+    }),
+  );
   const items = await decodeInTurns(
     // One that is not there any more was removed since.
     page.flatMap(({ place, row = heavyRows.get(keyText(place.trace)) }) => (row === undefined ? [] : [row])),

@@ -1,4 +1,4 @@
-import { CONTEXT_COLUMNS } from '../../signals/rows/columns.ts';
+import { CONTEXT_COLUMNS, SUMMARY_COLUMNS } from '../../signals/rows/columns.ts';
 import { TOTAL_COLUMNS } from '../../signals/rows/total-rows.ts';
 import type { Layout } from '../layout.ts';
 import type { Columns, ColumnType } from '../row-binary.ts';
@@ -10,6 +10,8 @@ export type Table = {
   readonly key: readonly string[];
   readonly columns: Columns;
   readonly indexes?: readonly string[];
+  /** Columns that the server computes of the others. */
+  readonly computed?: readonly string[];
   readonly codec?: string;
   /** Rows that are read together, at the least. */
   readonly granularity?: number;
@@ -72,12 +74,19 @@ const ofTotal = (name: string): ColumnType => {
   return name.endsWith('_ns') || name.endsWith('_tokens') ? 'Nullable(Int64)' : 'Nullable(String)';
 };
 
+/** The index of `traces.facets`. */
+const FACETS_INDEX = `facets_index facets TYPE text(tokenizer = 'array')`;
+/** What `decodeTrace` reads of a trace, as JSON in one column: a page reads rows that lie apart, and each column of each costs a read. */
+const SUMMARY = `summary String MATERIALIZED toJSONString(tuple(${['trace_id', 'project', ...SUMMARY_COLUMNS]
+  .map((name) => (ofTotal(name).includes('Int64') ? `toString(${name})` : name))
+  .join(', ')})) CODEC(LZ4)`;
+
 /**
  * Totals of a trace. Their version is no clock: above 128 bits it is the trace's epoch, below it the sum of the versions of all that was
  * added up. Who has seen more, or newer, has the larger one.
  *
- * A page of a list reads rows that lie apart, all columns of each: so few rows lie in one piece, and pieces are cheap to unpack. The table
- * takes a hundredth of the bytes of the spans.
+ * A page of a list reads rows that lie apart: so few rows lie in one piece, and pieces are cheap to unpack. The table takes a few hundredths
+ * of the bytes of the spans.
  */
 export const TRACES: Table = {
   table: 'traces',
@@ -90,7 +99,8 @@ export const TRACES: Table = {
     ['version', 'UInt256'],
     ['is_deleted', 'UInt8'],
   ],
-  indexes: [`INDEX facets_index facets TYPE text(tokenizer = 'array')`],
+  indexes: [`INDEX ${FACETS_INDEX}`],
+  computed: [SUMMARY],
   codec: 'LZ4',
   granularity: 256,
   settings: ', min_compress_block_size = 4096',
@@ -263,12 +273,17 @@ const durable = ({ knownTokens }: Layout): string =>
   `fsync_after_insert = 1, fsync_part_directory = 1, ${knownTokens(1000)}`;
 
 const createVersioned = (of: Table, layout: Layout): string => {
-  const { table, key, columns, indexes = [], codec = 'ZSTD(1)', granularity = GRANULARITY, settings = '' } = of;
-  const parts = [...columns.map(([name, type]) => `${name} ${type} CODEC(${codec})`), ...indexes];
+  const { table, key, columns, indexes = [], computed = [], codec = 'ZSTD(1)', granularity = GRANULARITY, settings = '' } = of;
+  const parts = [...columns.map(([name, type]) => `${name} ${type} CODEC(${codec})`), ...computed, ...indexes];
   return `CREATE TABLE IF NOT EXISTS ${table}${layout.on} (${parts.join(', ')})
    ENGINE = ${layout.engine('ReplacingMergeTree')}(version, is_deleted) ORDER BY (${key.join(', ')})
    SETTINGS index_granularity = ${granularity}${settings}, ${durable(layout)}`;
 };
+
+/** Statements that bring tables of earlier builds to what `createTables` makes. They too may run beside each other, and again. */
+export const extendTables = ({ on }: Layout): readonly string[] => [
+  `ALTER TABLE ${TRACES.table}${on} ADD COLUMN IF NOT EXISTS ${SUMMARY}, ADD INDEX IF NOT EXISTS ${FACETS_INDEX}`,
+];
 
 /** Minutes for which a window of a ceiling is kept: clocks of services may differ a little. */
 const KEPT_MINUTES = 10;

@@ -12,9 +12,9 @@ export type Whole = {
   readonly weight?: string;
 };
 
-/** What texts of a row weigh, which is known without reading them. */
-export const weightOf = (texts: readonly string[], row = 'r'): string =>
-  texts.map((column) => `coalesce(length(${row}.${column}), 0)`).join(' + ');
+/** What texts weigh, which is known without reading them. */
+export const weightOf = (texts: readonly string[]): string =>
+  texts.map((column) => `coalesce(length(r.${column}), 0)`).join(' + ');
 
 const textOf = (key: readonly unknown[]): string => JSON.stringify(key.map(String));
 
