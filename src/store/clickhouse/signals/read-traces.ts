@@ -9,7 +9,7 @@ import { traceConditions } from '../../signals/trace-conditions.ts';
 import { mayBeNull, sortKeyAt, tracePosition, type TraceSortKey } from '../../signals/trace-position.ts';
 import { type Binding, binding, tuples } from '../binding.ts';
 import type { Database } from '../connection.ts';
-import { keyText, portions, TRACE_KEYS, type TraceKey } from './keyed.ts';
+import { keyText, nextTraces, TRACE_KEYS, type TraceKey } from './keyed.ts';
 import { inReach } from './reach.ts';
 import { openSearch, type Search, type SearchWay } from './read-search.ts';
 import { TRACES } from './tables.ts';
@@ -79,7 +79,9 @@ const printBehind = (
 const SPARE_ROWS = 16;
 /** Stored rows that are read in one go, after the first time. */
 const MOST_ROWS = 1_024;
-/** Traces of which one statement asks, at the least, and at the most where payloads are searched for a phrase. */
+/** The same, of traces whose current rows are asked for. */
+const SPARE_TRACES = 4;
+/** Traces of which is asked at once, at the least, and at the most where payloads are searched for a phrase. */
 const FEW_TRACES = 32;
 const PHRASE_TRACES = 64;
 /** Stored rows, for each that is wanted and in any case, after which it is not worth while to go through more that do not count. */
@@ -173,7 +175,8 @@ export const listTraces = async (database: Database, query: TraceQuery): Promise
 
   const found: Found[] = [];
   let after = query.after === undefined ? undefined : placeOf(query.sort, query.after);
-  const walkedAtMost = search?.hasPhrases === true ? Infinity : WALKED_FOR_EACH * wanted + WALKED_IN_ANY_CASE;
+  const hasPhrases = search?.hasPhrases === true;
+  const walkedAtMost = hasPhrases ? Infinity : WALKED_FOR_EACH * wanted + WALKED_IN_ANY_CASE;
   let walked = 0;
   let isOver = false;
   for (let rows = Math.ceil(wanted / hits) + SPARE_ROWS; !isOver && found.length < wanted; rows = MOST_ROWS) {
@@ -182,12 +185,11 @@ export const listTraces = async (database: Database, query: TraceQuery): Promise
     isOver = near.length < rows;
     for (let at = 0; at < near.length && found.length < wanted; ) {
       const missing = wanted - found.length;
-      const some = Math.max(FEW_TRACES, Math.ceil(missing / hits));
-      const stretch = near.slice(at, at + (search?.hasPhrases === true ? Math.min(some, PHRASE_TRACES) : some));
-      const [traces = []] = portions(stretch.map(({ trace }) => trace));
-      at += traces.length;
+      const some = Math.max(FEW_TRACES, Math.ceil(missing / hits) + SPARE_TRACES);
+      // Rows of one trace lie side by side where its place did not change.
+      const { traces: open, to } = nextTraces(near, at, hasPhrases ? Math.min(some, PHRASE_TRACES) : some);
+      at = to;
       const upTo = isOver && at === near.length ? undefined : near[at - 1];
-      const open = new Map(traces.map((trace) => [keyText(trace), trace]));
       // One that moved meanwhile would stand here twice.
       for (const { place } of found) open.delete(keyText(place.trace));
       const named = [...open.values()];
