@@ -191,7 +191,8 @@ try {
     await started.settle();
     console.log(`settled in ${((performance.now() - settling) / 1000).toFixed(0)} s`);
   }
-  const isAsked = (name: string): boolean => !isInterrupted && (values.only === undefined || name.includes(values.only));
+  const isAsked = (name: string): boolean =>
+    !isInterrupted && (values.only === undefined || name.includes(values.only));
   const time = async (name: string, work: (round: number) => Promise<unknown>): Promise<void> => {
     if (!isAsked(name)) return;
     const waits: number[] = [];

@@ -148,7 +148,8 @@ describe('a page over rows that are not merged', () => {
   it('passes over more replaced rows than it reads at once, and finds the trace at its place', () =>
     unmerged(async ({ store }) => {
       await write(store, aTrace(2), aTrace(3, { startTime: T0 + 1n }));
-      for (let version = 0; version < 60; version++) await write(store, aTrace(1, { startTime: T0 + 1_000n + BigInt(version) }));
+      for (let version = 0; version < 60; version++)
+        await write(store, aTrace(1, { startTime: T0 + 1_000n + BigInt(version) }));
       await write(store, aTrace(1, { startTime: T0 - 1n }));
       expect(await listed(store)).toEqual([3, 2, 1]);
       expect(await listed(store, { order: 'asc' })).toEqual([1, 2, 3]);
@@ -171,7 +172,9 @@ describe('a page over rows that are not merged', () => {
         if (sql.includes('FROM traces AS t FINAL') && !sql.includes('(t.project, t.trace_id) IN {')) exact.push(sql);
       });
       for (const filter of [{ userId: 'old' }, { q: 'old' }, { q: '"old words"' }]) {
-        const found = await allPages((after) => listTraces(noting, traces({ ...filter, limit: 1, ...(after && { after }) })));
+        const found = await allPages((after) =>
+          listTraces(noting, traces({ ...filter, limit: 1, ...(after && { after }) })),
+        );
         expect([filter, found.map(({ traceId }) => traceId)]).toEqual([filter, [traceIdOf(2), traceIdOf(1)]]);
       }
       expect(exact.length).toBeGreaterThan(0);
@@ -199,10 +202,16 @@ describe('a page over rows that are not merged', () => {
 
   it('does not find a trace by the words of a span that was replaced or removed', () =>
     unmerged(async ({ store }) => {
-      await write(store, aTrace(1, { input: 'apple pie' }), aTrace(2, { input: 'apple pie' }), aTrace(3, { input: 'apple pie' }));
+      await write(
+        store,
+        aTrace(1, { input: 'apple pie' }),
+        aTrace(2, { input: 'apple pie' }),
+        aTrace(3, { input: 'apple pie' }),
+      );
       await write(store, aTrace(1, { input: 'cherry' }));
       await store.deleteTraces([traceIdOf(2)], 'all');
-      for (const q of ['apple', 'app*', '"apple pie"', 'apple pi*']) expect([q, await listed(store, { q })]).toEqual([q, [3]]);
+      for (const q of ['apple', 'app*', '"apple pie"', 'apple pi*'])
+        expect([q, await listed(store, { q })]).toEqual([q, [3]]);
       expect(await listed(store, { q: 'cherry' })).toEqual([1]);
       await write(store, aTrace(3, { input: 'plum' }));
       for (const q of ['apple', 'app*', '"apple pie"']) expect([q, await listed(store, { q })]).toEqual([q, []]);
@@ -230,7 +239,8 @@ describe('a search', () => {
           .map(traceIdOf);
       const ways = new Set<string>();
       const noting = watched(database, (sql) => {
-        if (sql.includes('AS key FROM traces AS t WHERE')) ways.add(sql.includes('t.trace_id IN (SELECT') ? 'matches' : 'walk');
+        if (sql.includes('AS key FROM traces AS t WHERE'))
+          ways.add(sql.includes('t.trace_id IN (SELECT') ? 'matches' : 'walk');
       });
       const found = async (q: string, limit: number) => {
         ways.clear();

@@ -89,8 +89,7 @@ export const openSearch = async (database: Database, q: string, reach: ProjectRe
       ask,
       traces,
       TRACE_KEYS,
-      (keys) =>
-        `SELECT ${columns} FROM spans AS s FINAL WHERE (s.project, s.trace_id) IN ${keys} AND ${condition}`,
+      (keys) => `SELECT ${columns} FROM spans AS s FINAL WHERE (s.project, s.trace_id) IN ${keys} AND ${condition}`,
       to.params,
     );
   };
@@ -149,10 +148,7 @@ export const openSearch = async (database: Database, q: string, reach: ProjectRe
   };
 };
 
-const readPayloads = (
-  ask: Ask,
-  spans: readonly SpanKey[],
-): Promise<[string, string, string | null, string | null][]> =>
+const readPayloads = (ask: Ask, spans: readonly SpanKey[]): Promise<[string, string, string | null, string | null][]> =>
   askKeys(
     ask,
     spans,

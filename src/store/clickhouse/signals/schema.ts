@@ -5,4 +5,8 @@ import { createTables, extendTables } from './tables.ts';
 const SCHEMA_VERSION = 3;
 
 /** The tables of the signal store. */
-export const SIGNALS_SCHEMA: Schema = { store: 'signal store', version: SCHEMA_VERSION, statements: (layout) => [...createTables(layout), ...extendTables(layout)] };
+export const SIGNALS_SCHEMA: Schema = {
+  store: 'signal store',
+  version: SCHEMA_VERSION,
+  statements: (layout) => [...createTables(layout), ...extendTables(layout)],
+};

@@ -273,7 +273,16 @@ const durable = ({ knownTokens }: Layout): string =>
   `fsync_after_insert = 1, fsync_part_directory = 1, ${knownTokens(1000)}`;
 
 const createVersioned = (of: Table, layout: Layout): string => {
-  const { table, key, columns, indexes = [], computed = [], codec = 'ZSTD(1)', granularity = GRANULARITY, settings = '' } = of;
+  const {
+    table,
+    key,
+    columns,
+    indexes = [],
+    computed = [],
+    codec = 'ZSTD(1)',
+    granularity = GRANULARITY,
+    settings = '',
+  } = of;
   const parts = [...columns.map(([name, type]) => `${name} ${type} CODEC(${codec})`), ...computed, ...indexes];
   return `CREATE TABLE IF NOT EXISTS ${table}${layout.on} (${parts.join(', ')})
    ENGINE = ${layout.engine('ReplacingMergeTree')}(version, is_deleted) ORDER BY (${key.join(', ')})
