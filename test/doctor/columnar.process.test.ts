@@ -69,7 +69,7 @@ describe('storage of the deployment check, on ClickHouse', () => {
 
   it('a newer schema is a fault, and is not asked', async () => {
     const address = await aStore();
-    await server.run(`INSERT INTO schema_version (store, version) VALUES ('signals', 3)`, address.database);
+    await server.run(`INSERT INTO schema_version (store, version) VALUES ('signals', 4)`, address.database);
     const opened = await openColumnar(address, false);
     await opened.close();
     expect(opened.findings.map(({ level }) => level)).toEqual(['ok', 'fault']);
