@@ -1,10 +1,16 @@
 /**
  * Reads of the signal store over many spans: every filter of the trace list, searches, a long trace, analytics; and ingest
- * into the full store against an empty one. Run: `node bench/store-reads.ts [spans] [folder to keep the file in]`, or with the name of a
- * server in the place of the folder: `node bench/store-reads.ts 1000000 postgres`, `… clickhouse`.
+ * into the full store against an empty one. Run: `node bench/store-reads.ts [spans] [sqlite | postgres | clickhouse]`.
+ *
+ * - `--keep folder` keeps the store there (PostgreSQL's is not kept): it is filled once, a filling that is interrupted goes on the next
+ *   time, and each later run reads it.
+ * - `--only words` takes the reads whose names hold them.
+ * - `--random-ids` gives traces the ids that tracing libraries draw, rather than ids in the order of time.
  */
-import { existsSync, mkdirSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import { builtinPriceBook } from '../src/ingest/price-book.ts';
 import { emptyBatch, type SignalBatch } from '../src/model/signal.ts';
 import type { Span } from '../src/model/span.ts';
@@ -20,20 +26,35 @@ import { SAID } from './prose.ts';
 import { benchFolder } from './serve.ts';
 import { measureStore, realisticBatches } from './store-limit.ts';
 
-const spanCount = Number(process.argv[2] ?? 100_000);
-const server = engineOf(process.argv[3]);
-const kept = server === undefined ? process.argv[3] : undefined;
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { keep: { type: 'string' }, only: { type: 'string' }, 'random-ids': { type: 'boolean' } },
+});
+const [spanCount, engine] = [Number(positionals[0] ?? 100_000), engineOf(positionals[1] ?? 'sqlite')];
+const hasRandomIds = values['random-ids'] === true;
 const ROUNDS = 20;
 const LONG_TRACE = 'f'.repeat(32);
+const drawnId = (seed: string): string => createHash('md5').update(seed).digest('hex');
 const START = 1_790_000_000_000_000_000n;
 
 const { batches } = realisticBatches();
+
+const folder = values.keep === undefined ? benchFolder() : { path: values.keep, remove: () => undefined };
+mkdirSync(folder.path, { recursive: true });
+/** Holds how many batches the store has, and that it has all. */
+const progressFile = join(folder.path, 'filled.json');
+type Progress = { readonly batches: number; readonly isFull: boolean };
+const progress: Progress = existsSync(progressFile)
+  ? (JSON.parse(readFileSync(progressFile, 'utf8')) as Progress)
+  : { batches: 0, isFull: false };
+const saveProgress = (reached: Progress): void => writeFileSync(progressFile, JSON.stringify(reached));
+let isInterrupted = false;
 
 /**
  * Traces as a service in use has them: eight to ten spans each, spread over seven days, thousands of users, a few kinds of
  * failure, words that are in every span, in one of a hundred, and in a handful.
  */
-const fill = async (store: SignalStore): Promise<void> => {
+const fill = async (store: SignalStore): Promise<number> => {
   let written = 0;
   let turn = 0;
   const step = (7n * 86_400n * 1_000_000_000n) / BigInt(Math.ceil(spanCount / 8));
@@ -54,7 +75,7 @@ const fill = async (store: SignalStore): Promise<void> => {
       const user = `user-${(traces * 7919) % 5_000}`;
       return {
         ...span,
-        traceId: prefix + span.traceId.slice(8),
+        traceId: hasRandomIds ? drawnId(prefix + span.traceId) : prefix + span.traceId.slice(8),
         startTime: span.startTime + shift,
         ...(span.endTime === undefined ? {} : { endTime: span.endTime + shift + BigInt((traces % 997) * 1_000_000) }),
         ...(typeof span.input === 'string' ? { input: `${span.input} ${SAID}${some}${rare}` } : {}),
@@ -72,14 +93,22 @@ const fill = async (store: SignalStore): Promise<void> => {
     });
     return { ...emptyBatch, spans };
   };
+  while (turn < progress.batches) written += next().spans.length;
+  const before = written;
+  const interrupt = (): void => {
+    isInterrupted = true;
+  };
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, interrupt);
   const sender = async (): Promise<void> => {
-    while (written < spanCount) {
+    while (written < spanCount && !isInterrupted) {
       const batch = next();
       written += batch.spans.length;
       await store.write({ batch });
     }
   };
   await Promise.all(Array.from({ length: 8 }, sender));
+  saveProgress({ batches: turn, isFull: false });
+  if (isInterrupted) return written - before;
   const model = batches[0]?.spans[1] as Span;
   for (let part = 0; part < 20; part++)
     await store.write({
@@ -93,6 +122,8 @@ const fill = async (store: SignalStore): Promise<void> => {
         })),
       },
     });
+  saveProgress({ batches: turn, isFull: true });
+  return written - before;
 };
 
 type Opened = {
@@ -102,8 +133,19 @@ type Opened = {
   readonly settle: () => Promise<unknown>;
   readonly remove: () => Promise<void>;
 };
-const servers = {
+const engines = {
+  sqlite: async (): Promise<Opened> => {
+    let opened = 0;
+    return {
+      open: () => openSqliteSignalStore({ path: join(folder.path, opened++ === 0 ? 'reads.db' : 'empty.db') }),
+      settle: async () => {},
+      remove: async () => {
+        for (const file of globSync('empty.db*', { cwd: folder.path })) rmSync(join(folder.path, file));
+      },
+    };
+  },
   postgres: async (): Promise<Opened> => {
+    if (values.keep !== undefined) throw new Error('the store of PostgreSQL is not kept');
     const started = await startPostgres({ isDurable: true });
     const urls: string[] = [];
     return {
@@ -117,36 +159,42 @@ const servers = {
     };
   },
   clickhouse: async (): Promise<Opened> => {
-    const started = await startClickHouse();
+    const started = await startClickHouse(values.keep === undefined ? undefined : join(folder.path, 'clickhouse'));
+    let opened = 0;
     return {
-      open: () => openClickHouseSignalStore({ address: started.create() }),
+      open: async () => {
+        const address = started.create();
+        if (opened++ > 0) await started.run(`DROP DATABASE IF EXISTS ${address.database}`);
+        return openClickHouseSignalStore({ address });
+      },
       settle: async () => {},
       remove: started.remove,
     };
   },
 } as const;
-function engineOf(name: string | undefined): keyof typeof servers | undefined {
-  return name === 'postgres' || name === 'clickhouse' ? name : undefined;
+function engineOf(name: string): keyof typeof engines {
+  if (name === 'sqlite' || name === 'postgres' || name === 'clickhouse') return name;
+  throw new Error(`no engine has the name ${name}: sqlite, postgres or clickhouse`);
 }
 
-const folder = kept === undefined ? benchFolder() : { path: kept, remove: () => undefined };
-mkdirSync(folder.path, { recursive: true });
-const path = join(folder.path, 'reads.db');
-const isNew = !existsSync(path);
-const started = server === undefined ? undefined : await servers[server]();
-const store = await (started?.open() ?? openSqliteSignalStore({ path }));
+const started = await engines[engine]();
+const store = await started.open();
 try {
-  if (isNew) {
+  if (!progress.isFull) {
     const from = performance.now();
-    await fill(store);
+    const spans = await fill(store);
+    const seconds = (performance.now() - from) / 1000;
     console.log(
-      `filled with ${spanCount} spans at ${((spanCount / (performance.now() - from)) * 1000).toFixed(0)} spans/s`,
+      `${isInterrupted ? 'interrupted' : 'filled'} after ${spans} spans at ${(spans / seconds).toFixed(0)} spans/s`,
     );
     const settling = performance.now();
-    await started?.settle();
+    await started.settle();
     console.log(`settled in ${((performance.now() - settling) / 1000).toFixed(0)} s`);
   }
+  const isAsked = (name: string): boolean =>
+    !isInterrupted && (values.only === undefined || name.includes(values.only));
   const time = async (name: string, work: (round: number) => Promise<unknown>): Promise<void> => {
+    if (!isAsked(name)) return;
     const waits: number[] = [];
     let detail = '';
     for (let round = 0; round < ROUNDS; round++) {
@@ -161,6 +209,8 @@ try {
     );
   };
   const base: TraceQuery = { projects: ['default'], limit: 50, sort: 'start_time', order: 'desc' };
+  // A server that was started for these reads has read nothing yet, unlike one that was just filled.
+  for (let round = 0; round < 3; round++) await store.listTraces(base);
   const list = (filter: TraceFilter & Partial<TraceQuery>) => () => store.listTraces({ ...base, ...filter });
   const day = 86_400n * 1_000_000_000n;
   const filters: Record<string, TraceFilter & Partial<TraceQuery>> = {
@@ -234,17 +284,17 @@ try {
   await time('spans: user', spans({ userId: 'user-17' }));
   await time('spans: status error', spans({ status: 'error' }));
   await time('spans: name nobody has', spans({ name: 'nothing' }));
-  const full = await measureStore(store, batches, 3, 8);
-  const emptyFolder = benchFolder();
-  const empty = await (started?.open() ?? openSqliteSignalStore({ path: join(emptyFolder.path, 'empty.db') }));
-  const fresh = await measureStore(empty, batches, 3, 8);
-  await empty.close();
-  emptyFolder.remove();
-  console.log(
-    `ingest into the full store ${full.spansPerSecond.toFixed(0)}, into an empty one ${fresh.spansPerSecond.toFixed(0)} spans/s: ${(full.spansPerSecond / fresh.spansPerSecond).toFixed(2)} (aim 0.75)`,
-  );
+  if (isAsked('ingest')) {
+    const full = await measureStore(store, batches, 3, 8);
+    const empty = await started.open();
+    const fresh = await measureStore(empty, batches, 3, 8);
+    await empty.close();
+    console.log(
+      `ingest into the full store ${full.spansPerSecond.toFixed(0)}, into an empty one ${fresh.spansPerSecond.toFixed(0)} spans/s: ${(full.spansPerSecond / fresh.spansPerSecond).toFixed(2)} (aim 0.75)`,
+    );
+  }
 } finally {
   await store.close();
-  await started?.remove();
+  await started.remove();
   folder.remove();
 }

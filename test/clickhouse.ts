@@ -40,12 +40,13 @@ export type ClickHouseServer = {
 
 /**
  * A ClickHouse server of its own, on a free port of the loopback address, with its data in a temporary folder.
+ * @param kept a folder for its data instead, which stays when the server is removed
  * @throws Error with what the server said when it does not start
  */
-export const startClickHouse = async (): Promise<ClickHouseServer> => {
+export const startClickHouse = async (kept?: string): Promise<ClickHouseServer> => {
   if (!existsSync(join(ENGINES, 'node_modules')))
     throw new Error('no ClickHouse server: run npm --prefix test/engines ci, as npm test does');
-  const folder = mkdtempSync(join(home(), 'svc-clickhouse-'));
+  const folder = kept ?? mkdtempSync(join(home(), 'svc-clickhouse-'));
   const port = await freePort();
   const url = new URL(`http://127.0.0.1:${port}`);
   let server: ChildProcess | undefined;
@@ -97,7 +98,7 @@ export const startClickHouse = async (): Promise<ClickHouseServer> => {
   let databases = 0;
   const remove = async (): Promise<void> => {
     await kill('SIGKILL');
-    rmSync(folder, { recursive: true, force: true });
+    if (kept === undefined) rmSync(folder, { recursive: true, force: true });
   };
   try {
     await start();

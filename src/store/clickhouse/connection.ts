@@ -69,6 +69,12 @@ const ofReads: ClickHouseSettings = {
   // Rows are chosen among the newest of each key, never among those that are replaced.
   use_skip_indexes_if_final: 1,
   use_skip_indexes_if_final_exact_mode: 1,
+  // Of rows that are named by their keys the other columns are read where a key was found.
+  optimize_move_to_prewhere_if_final: 1,
+  // Pages read many small pieces, mostly out of memory, and a pool of threads costs more than each of them.
+  local_filesystem_read_method: 'pread',
+  // With it the server (26.7) does not read a text index, and cuts the words of `hasAllTokens` by another rule than that of the index.
+  use_top_k_dynamic_filtering: 0,
 };
 
 /**

@@ -296,10 +296,33 @@ describe('the start on ClickHouse', () => {
   it('a database of a newer release is refused, and left as it is', async () => {
     const address = server.create();
     await (await openClickHouseSignalStore({ address })).close();
-    await server.run(`INSERT INTO schema_version (store, version) VALUES ('signals', 3)`, address.database);
+    await server.run(`INSERT INTO schema_version (store, version) VALUES ('signals', 4)`, address.database);
     await expect(openClickHouseSignalStore({ address })).rejects.toThrow(
-      /^signal store: the database has schema version 3, and this release knows 2/,
+      /^signal store: the database has schema version 4, and this release knows 3/,
     );
+  });
+
+  it('a database of schema version 2 is brought forward, and shows the traces that it holds', async () => {
+    const address = server.create();
+    const written = await openClickHouseSignalStore({ address });
+    await written.write(everything(1));
+    const before = await written.listTraces(traces());
+    await written.close();
+    await server.run('ALTER TABLE traces DROP INDEX facets_index, DROP COLUMN summary', address.database);
+    await server.run('TRUNCATE TABLE schema_version', address.database);
+    await server.run(`INSERT INTO schema_version (store, version) VALUES ('signals', 2)`, address.database);
+    const stores = await Promise.all(Array.from({ length: 4 }, () => openClickHouseSignalStore({ address })));
+    try {
+      for (const store of stores) expect(await store.listTraces(traces())).toEqual(before);
+      expect(before.items).toHaveLength(1);
+      expect(
+        await server.run(
+          `SELECT name FROM system.data_skipping_indices WHERE database = '${address.database}' AND table = 'traces'`,
+        ),
+      ).toBe('facets_index');
+    } finally {
+      await Promise.all(stores.map((store) => store.close()));
+    }
   });
 
   it('a table schema_version of another program is refused', async () => {

@@ -14,6 +14,10 @@ const ENVELOPE_BYTES = 16;
 const bytesOf = (key: Key): number =>
   key.reduce((sum: number, part) => sum + ENVELOPE_BYTES + (typeof part === 'string' ? Buffer.byteLength(part) : 0), 0);
 
+/** Whether a statement can name one more key, beside as many of so many bytes. */
+const hasRoom = (keys: number, bytes: number, more: number): boolean =>
+  keys === 0 || (keys < KEYS_AT_ONCE && bytes + more <= BYTES_AT_ONCE);
+
 /** Keys in portions that a statement can name. */
 export const portions = <K extends Key>(keys: readonly K[]): K[][] => {
   const all: K[][] = [];
@@ -21,7 +25,7 @@ export const portions = <K extends Key>(keys: readonly K[]): K[][] => {
   let bytes = 0;
   for (const key of keys) {
     const more = bytesOf(key);
-    if (portion.length >= KEYS_AT_ONCE || (portion.length > 0 && bytes + more > BYTES_AT_ONCE)) {
+    if (!hasRoom(portion.length, bytes, more)) {
       all.push(portion);
       [portion, bytes] = [[], 0];
     }
@@ -48,6 +52,30 @@ export type TraceKey = readonly [project: string, traceId: string];
 export const TRACE_KEYS = 'Array(Tuple(String, String))';
 /** A trace, or another pair of texts, as the key of a map. */
 export const keyText = ([project, traceId]: TraceKey): string => `${traceId}\0${project}`;
+
+/**
+ * The traces that come next in a list, each once, as many as a statement can name.
+ * @param from place in the list
+ * @param most of them
+ * @returns the traces, and the place after theirs
+ */
+export const nextTraces = (
+  list: readonly { readonly trace: TraceKey }[],
+  from: number,
+  most: number,
+): { readonly traces: Map<string, TraceKey>; readonly to: number } => {
+  const traces = new Map<string, TraceKey>();
+  let bytes = 0;
+  for (const [place, { trace }] of list.slice(from).entries()) {
+    const name = keyText(trace);
+    if (traces.has(name)) continue;
+    const more = bytesOf(trace);
+    if (traces.size >= most || !hasRoom(traces.size, bytes, more)) return { traces, to: from + place };
+    traces.set(name, trace);
+    bytes += more;
+  }
+  return { traces, to: list.length };
+};
 
 /** Asks about keys, in portions. @param print the statement, given the parameter that holds them */
 export const askKeys = async <R extends readonly unknown[]>(

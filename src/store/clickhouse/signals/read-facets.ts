@@ -50,10 +50,7 @@ export const countFacets = async (database: Database, query: FacetQuery): Promis
     left -= found.length;
     const kept =
       search?.hasPhrases === true
-        ? await search.verify(
-            found.map(([traceId]): TraceKey => [project, traceId]),
-            found.length,
-          )
+        ? await search.verify(found.map(([traceId]): TraceKey => [project, traceId]))
         : undefined;
     for (const [traceId, facets] of found) {
       if (kept?.has(keyText([project, traceId])) === false) continue;

@@ -1,39 +1,31 @@
 import { traceIdAt } from '../../signals/position.ts';
 import type { Page, Position, TraceQuery, TraceSort, TraceSummary } from '../../signals/query.ts';
 import { decodeTrace } from '../../signals/rows/decode.ts';
-import { SUMMARY_COLUMNS } from '../../signals/rows/columns.ts';
+import { type Row, SUMMARY_COLUMNS } from '../../signals/rows/columns.ts';
 import { decodeInTurns } from '../../signals/rows/in-turns.ts';
+import { SUMMARY } from '../../signals/rows/joined-trace.ts';
 import { storable } from '../../signals/storable.ts';
 import { traceConditions } from '../../signals/trace-conditions.ts';
 import { mayBeNull, sortKeyAt, tracePosition, type TraceSortKey } from '../../signals/trace-position.ts';
-import { type Binding, binding } from '../binding.ts';
+import { type Binding, binding, tuples } from '../binding.ts';
 import type { Database } from '../connection.ts';
-import { keyText, type TraceKey } from './keyed.ts';
+import { keyText, nextTraces, TRACE_KEYS, type TraceKey } from './keyed.ts';
 import { inReach } from './reach.ts';
-import { openSearch, type Search } from './read-search.ts';
+import { openSearch, type Search, type SearchWay } from './read-search.ts';
 import { TRACES } from './tables.ts';
 import { printFilter } from './trace-filter.ts';
-import { readWhole, weightOf, type Whole } from './whole-rows.ts';
+import { readWhole, type Whole } from './whole-rows.ts';
 
 /** What `decodeTrace` reads of a trace. */
 export const summaryColumns = (t: string): string =>
   `${t}.trace_id, ${t}.project, ${SUMMARY_COLUMNS.map((column) => `${t}.${column}`).join(', ')}`;
 
-const SUMMARIES: Whole = {
-  of: TRACES,
-  columns: summaryColumns('r'),
-  weight: weightOf([
-    ...['name', 'models', 'tags', 'environment', 'service_name', 'service_version', 'release', 'user_id', 'session_id'],
-    ...['thread_id', 'run_id', 'experiment_id', 'scores', 'feedback'],
-  ]),
-};
+const SUMMARIES: Whole = { of: TRACES, columns: 'r.summary' };
+/** The row that `decodeTrace` reads, from the column that holds all of it. */
+const parseRow = (summary: string): Row => JSON.parse(summary) as Row;
 
-/** Traces that are looked at in one go to find a phrase in them: from the first to the last chunk. */
-const FIRST_CHUNK = 64;
-const LAST_CHUNK = 1_024;
-
-/** A row of the list before the rest of it is read: what the order compares. */
-type Candidate = { readonly trace: TraceKey; readonly key: TraceSortKey };
+/** A place in the list: what the order compares. */
+type Place = { readonly trace: TraceKey; readonly key: TraceSortKey };
 
 const types = {
   start_time: 'Int64',
@@ -44,11 +36,11 @@ const types = {
 } as const satisfies Record<TraceSort, string>;
 
 /** A position comes back from a client, who may have made it up. */
-const candidateOf = (sort: TraceSort, [key, traceId, project]: Position): Candidate => ({
+const placeOf = (sort: TraceSort, [key, traceId, project]: Position): Place => ({
   trace: [storable(String(project)), traceIdAt(traceId)],
   key: sortKeyAt(sort, key),
 });
-const positionOf = ({ key, trace: [project, traceId] }: Candidate): Position => tracePosition(key, traceId, project);
+const positionOf = ({ key, trace: [project, traceId] }: Place): Position => tracePosition(key, traceId, project);
 
 const columnOf = ({ sort, hasScore }: TraceQuery, { bind }: Binding): string => {
   switch (sort) {
@@ -68,73 +60,160 @@ const columnOf = ({ sort, hasScore }: TraceQuery, { bind }: Binding): string => 
   }
 };
 
+/** The condition that a trace `t` stands behind a place. Traces without a key come last. */
+const printBehind = (
+  { sort, order }: TraceQuery,
+  column: string,
+  { key, trace: [project, traceId] }: Place,
+  { bind }: Binding,
+): string => {
+  const beyond = order === 'desc' ? '<' : '>';
+  const tie = `(t.trace_id, t.project) ${beyond} (${bind(traceId, 'String')}, ${bind(project, 'String')})`;
+  if (key === null) return `(${column} IS NULL AND ${tie})`;
+  const own = bind(key, types[sort]);
+  const orNone = mayBeNull[sort] ? ` OR ${column} IS NULL` : '';
+  return `(${column} ${beyond} ${own} OR (${column} = ${own} AND ${tie})${orNone})`;
+};
+
+/** Stored rows that are read beyond those that are wanted: some may be replaced. */
+const SPARE_ROWS = 16;
+/** Stored rows that are read in one go, after the first time. */
+const MOST_ROWS = 1_024;
+/** The same, of traces whose current rows are asked for. */
+const SPARE_TRACES = 4;
+/** Traces of which is asked at once, at the least, and at the most where payloads are searched for a phrase. */
+const FEW_TRACES = 32;
+const PHRASE_TRACES = 64;
+/** Stored rows, for each that is wanted and in any case, after which it is not worth while to go through more that do not count. */
+const WALKED_FOR_EACH = 16;
+const WALKED_IN_ANY_CASE = 1_024;
+
+type Found = { readonly place: Place; readonly weight: number; readonly row: Row | undefined };
+/** Which part of the list is read: what stands behind `after`, up to `upTo`. */
+type Stretch = { readonly after: Place | undefined; readonly upTo?: Place | undefined };
+
+/** Ways to read a stretch of the list. */
+const listOf = ({ ask }: Database, query: TraceQuery, search: Search | undefined, way: SearchWay | undefined) => {
+  const conditions = traceConditions(query);
+  const direction = query.order === 'desc' ? 'DESC' : 'ASC';
+  const inOrder = (limit: number): string =>
+    `ORDER BY key ${direction} NULLS LAST, t.trace_id ${direction}, t.project ${direction} LIMIT ${limit}`;
+  const within = (to: Binding, column: string, { after, upTo }: Stretch): string[] => [
+    inReach(query.projects, to, 't.'),
+    ...(printFilter(conditions, to)?.parts ?? []),
+    ...(after === undefined ? [] : [printBehind(query, column, after, to)]),
+    ...(upTo === undefined ? [] : [`NOT ${printBehind(query, column, upTo, to)}`]),
+  ];
+  const read = (project: string, traceId: string, key: string | number | null): Place => ({
+    trace: [project, traceId],
+    key: key === null || types[query.sort] === 'Float64' ? (key === null ? null : Number(key)) : BigInt(key),
+  });
+  /** What a row may weigh to be read at once. */
+  const share = query.maxBytes === undefined ? undefined : query.maxBytes / (query.limit + 1);
+
+  return {
+    /**
+     * Places of stored rows, in order. Each trace of the list has one there; others are of rows that are replaced or removed, which are
+     * not told apart here as that takes as long again. @param isExact whether they are, and the words too
+     */
+    near: async (after: Place | undefined, limit: number, isExact: boolean): Promise<Place[]> => {
+      const to = binding();
+      const column = columnOf(query, to);
+      const parts = within(to, column, { after });
+      if (!isExact) parts.push('t.is_deleted = 0');
+      if (isExact && search !== undefined) parts.push(search.print(to));
+      else if (search !== undefined && way?.kind === 'matches') parts.push(search.printNear(to));
+      const rows = await ask<[string, string, string | number | null]>(
+        `SELECT t.project, t.trace_id, ${column} AS key FROM traces AS t${isExact ? ' FINAL' : ''} WHERE ${parts.join(' AND ')}
+         ${inOrder(limit)}`,
+        to.params,
+      );
+      return rows.map((row) => read(...row));
+    },
+    /** Those of the given traces that stand in a stretch now, in order, with their rows, but for rows that are heavy. */
+    current: async (traces: readonly TraceKey[], stretch: Stretch, limit: number): Promise<Found[]> => {
+      if (traces.length === 0) return [];
+      const to = binding();
+      const column = columnOf(query, to);
+      const parts = [
+        `(t.project, t.trace_id) IN ${to.bind(tuples(traces), TRACE_KEYS)}`,
+        ...within(to, column, stretch),
+      ];
+      const summary = share === undefined ? 't.summary' : `if(weight <= ${to.bind(share, 'Float64')}, t.summary, '')`;
+      const rows = await ask<[string, string, string | number | null, string, string]>(
+        `SELECT t.project, t.trace_id, ${column} AS key, length(t.summary) AS weight, ${summary} FROM traces AS t FINAL WHERE ${parts.join(' AND ')} ${inOrder(limit)}`,
+        to.params,
+      );
+      return rows.map(([project, traceId, key, bytes, text]) => ({
+        place: read(project, traceId, key),
+        weight: Number(bytes),
+        row: text === '' ? undefined : parseRow(text),
+      }));
+    },
+  };
+};
+
+/** How many rows are in the page: with that which brings it over the bound in bytes. */
+const lengthOf = (found: readonly Found[], { limit, maxBytes = Infinity }: TraceQuery): number => {
+  let bytes = 0;
+  const over = found.findIndex(({ weight }) => (bytes += weight) >= maxBytes);
+  return Math.min(limit, over === -1 ? found.length : over + 1);
+};
+
 /** Reads a page of the trace list. No payload is read but to find a phrase, and only rows of the page are read completely. */
 export const listTraces = async (database: Database, query: TraceQuery): Promise<Page<TraceSummary>> => {
-  const { ask } = database;
-  const conditions = traceConditions(query);
-  const filter = printFilter(conditions, binding());
+  columnOf(query, binding());
+  const filter = printFilter(traceConditions(query), binding());
   if (filter === undefined) return { items: [] };
   const search = filter.q === undefined ? undefined : await openSearch(database, filter.q, query.projects);
-  columnOf(query, binding());
   if (filter.q !== undefined && search === undefined) return { items: [] };
-  const isDescending = query.order === 'desc';
-  const direction = isDescending ? 'DESC' : 'ASC';
-  const beyond = isDescending ? '<' : '>';
+  const wanted = query.limit + 1;
+  const way = await search?.chooseWay(wanted);
+  if (way?.kind === 'nothing') return { items: [] };
+  const list = listOf(database, query, search, way);
+  const hits = way?.kind === 'walk' ? way.share : 1;
 
-  /** Traces after a position, in order; those without a key come last. */
-  const candidates = async (after: Candidate | undefined, limit: number): Promise<Candidate[]> => {
-    const to = binding();
-    const column = columnOf(query, to);
-    const parts = [inReach(query.projects, to, 't.'), ...(printFilter(conditions, to)?.parts ?? [])];
-    if (search !== undefined) parts.push(search.print(to));
-    if (after !== undefined) {
-      const [project, traceId] = after.trace;
-      const place = `(t.trace_id, t.project) ${beyond} (${to.bind(traceId, 'String')}, ${to.bind(project, 'String')})`;
-      if (after.key === null) parts.push(`${column} IS NULL AND ${place}`);
-      else {
-        const key = to.bind(after.key, types[query.sort]);
-        const orNone = mayBeNull[query.sort] ? ` OR ${column} IS NULL` : '';
-        parts.push(`(${column} ${beyond} ${key} OR (${column} = ${key} AND ${place})${orNone})`);
-      }
+  const found: Found[] = [];
+  let after = query.after === undefined ? undefined : placeOf(query.sort, query.after);
+  const hasPhrases = search?.hasPhrases === true;
+  const walkedAtMost = hasPhrases ? Infinity : WALKED_FOR_EACH * wanted + WALKED_IN_ANY_CASE;
+  let walked = 0;
+  let isOver = false;
+  for (let rows = Math.ceil(wanted / hits) + SPARE_ROWS; !isOver && found.length < wanted; rows = MOST_ROWS) {
+    const near = await list.near(after, rows, walked > walkedAtMost);
+    walked += near.length;
+    isOver = near.length < rows;
+    for (let at = 0; at < near.length && found.length < wanted; ) {
+      const missing = wanted - found.length;
+      const some = Math.max(FEW_TRACES, Math.ceil(missing / hits) + SPARE_TRACES);
+      // Rows of one trace lie side by side where its place did not change.
+      const { traces: open, to } = nextTraces(near, at, hasPhrases ? Math.min(some, PHRASE_TRACES) : some);
+      at = to;
+      const upTo = isOver && at === near.length ? undefined : near[at - 1];
+      // One that moved meanwhile would stand here twice.
+      for (const { place } of found) open.delete(keyText(place.trace));
+      const named = [...open.values()];
+      const holding = await search?.verify(named);
+      const kept = holding === undefined ? named : named.filter((trace) => holding.has(keyText(trace)));
+      found.push(...(await list.current(kept, { after, upTo }, missing)));
+      after = upTo;
     }
-    const found = await ask<[string, string, string | number | null]>(
-      `SELECT t.project, t.trace_id, ${column} AS key FROM traces AS t FINAL WHERE ${parts.join(' AND ')}
-       ORDER BY key ${direction} NULLS LAST, t.trace_id ${direction}, t.project ${direction} LIMIT ${limit}`,
-      to.params,
-    );
-    return found.map(([project, traceId, key]) => ({
-      trace: [project, traceId],
-      key: key === null || types[query.sort] === 'Float64' ? (key === null ? null : Number(key)) : BigInt(key),
-    }));
-  };
+  }
 
-  /** Walks the list, and keeps the traces in which all phrases stand. */
-  const walk = async (from: Candidate | undefined, { verify }: Search): Promise<Candidate[]> => {
-    const wanted = query.limit + 1;
-    const found: Candidate[] = [];
-    let after = from;
-    for (let chunk = FIRST_CHUNK; ; chunk = Math.min(chunk * 2, LAST_CHUNK)) {
-      const next = await candidates(after, chunk);
-      const kept = await verify(
-        next.map(({ trace }) => trace),
-        wanted - found.length,
-      );
-      for (const candidate of next) if (kept.has(keyText(candidate.trace))) found.push(candidate);
-      if (found.length >= wanted || next.length < chunk) return found.slice(0, wanted);
-      after = next.at(-1);
-    }
-  };
-
-  const after = query.after === undefined ? undefined : candidateOf(query.sort, query.after);
-  const found = search?.hasPhrases === true ? await walk(after, search) : await candidates(after, query.limit + 1);
-  const page = found.slice(0, query.limit);
-  const { rows, taken } = await readWhole(
-    ask,
-    SUMMARIES,
-    page.map(({ trace }) => trace),
-    query.maxBytes,
+  const page = found.slice(0, lengthOf(found, query));
+  const heavy = page.flatMap(({ place, row }) => (row === undefined ? [place.trace] : []));
+  const { rows } = await readWhole(database.ask, SUMMARIES, heavy, undefined);
+  const heavyRows = new Map(
+    rows.map(([text]) => {
+      const row = parseRow(text as string);
+      return [keyText([row[SUMMARY.project] as string, row[SUMMARY.traceId] as string]), row];
+    }),
   );
-  const items = await decodeInTurns(rows, decodeTrace);
-  const last = page[taken - 1];
-  return found.length > taken && last !== undefined ? { items, next: positionOf(last) } : { items };
+  const items = await decodeInTurns(
+    // One that is not there any more was removed since.
+    page.flatMap(({ place, row = heavyRows.get(keyText(place.trace)) }) => (row === undefined ? [] : [row])),
+    decodeTrace,
+  );
+  const last = page.at(-1);
+  return found.length > page.length && last !== undefined ? { items, next: positionOf(last.place) } : { items };
 };

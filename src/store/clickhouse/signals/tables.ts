@@ -1,4 +1,4 @@
-import { CONTEXT_COLUMNS } from '../../signals/rows/columns.ts';
+import { CONTEXT_COLUMNS, SUMMARY_COLUMNS } from '../../signals/rows/columns.ts';
 import { TOTAL_COLUMNS } from '../../signals/rows/total-rows.ts';
 import type { Layout } from '../layout.ts';
 import type { Columns, ColumnType } from '../row-binary.ts';
@@ -10,6 +10,13 @@ export type Table = {
   readonly key: readonly string[];
   readonly columns: Columns;
   readonly indexes?: readonly string[];
+  /** Columns that the server computes of the others. */
+  readonly computed?: readonly string[];
+  readonly codec?: string;
+  /** Rows that are read together, at the least. */
+  readonly granularity?: number;
+  /** More settings, each behind a comma. */
+  readonly settings?: string;
 };
 
 const columns = (type: ColumnType, names: string): Columns => names.split(' ').map((name) => [name, type]);
@@ -21,6 +28,9 @@ const VERSION: Columns = [
   ['is_deleted', 'UInt8'],
 ];
 const found = (column: string): string => `INDEX ${column}_index ${column} TYPE bloom_filter(0.01) GRANULARITY 1`;
+
+/** A row of a table may hold payloads, so that fewer of them are read to find one. */
+export const GRANULARITY = 1024;
 
 /** The index of `spans.words`. */
 export const WORDS_INDEX = 'words_index';
@@ -64,9 +74,19 @@ const ofTotal = (name: string): ColumnType => {
   return name.endsWith('_ns') || name.endsWith('_tokens') ? 'Nullable(Int64)' : 'Nullable(String)';
 };
 
+/** The index of `traces.facets`. */
+const FACETS_INDEX = `facets_index facets TYPE text(tokenizer = 'array')`;
+/** What `decodeTrace` reads of a trace, as JSON in one column: a page reads rows that lie apart, and each column of each costs a read. */
+const SUMMARY = `summary String MATERIALIZED toJSONString(tuple(${['trace_id', 'project', ...SUMMARY_COLUMNS]
+  .map((name) => (ofTotal(name).includes('Int64') ? `toString(${name})` : name))
+  .join(', ')})) CODEC(LZ4)`;
+
 /**
  * Totals of a trace. Their version is no clock: above 128 bits it is the trace's epoch, below it the sum of the versions of all that was
  * added up. Who has seen more, or newer, has the larger one.
+ *
+ * A page of a list reads rows that lie apart: so few rows lie in one piece, and pieces are cheap to unpack. The table takes a few hundredths
+ * of the bytes of the spans.
  */
 export const TRACES: Table = {
   table: 'traces',
@@ -79,6 +99,11 @@ export const TRACES: Table = {
     ['version', 'UInt256'],
     ['is_deleted', 'UInt8'],
   ],
+  indexes: [`INDEX ${FACETS_INDEX}`],
+  computed: [SUMMARY],
+  codec: 'LZ4',
+  granularity: 256,
+  settings: ', min_compress_block_size = 4096',
 };
 
 /** Grows with each removal of anything that was in the totals of a trace, as their sum of versions then falls. */
@@ -246,13 +271,28 @@ export const CHECKED: Pick<Table, 'table' | 'columns'> = { table: 'totals_checke
 /** Writing is answered when the files of a part and its folder are synchronised; a token is known for the last thousand inserts. */
 const durable = ({ knownTokens }: Layout): string =>
   `fsync_after_insert = 1, fsync_part_directory = 1, ${knownTokens(1000)}`;
-/** A row of a table may hold payloads, so that fewer of them are read to find one. */
-const GRANULARITY = 1024;
 
-const createVersioned = ({ table, key, columns: of, indexes = [] }: Table, layout: Layout): string =>
-  `CREATE TABLE IF NOT EXISTS ${table}${layout.on} (${[...of.map(([name, type]) => `${name} ${type} CODEC(ZSTD(1))`), ...indexes].join(', ')})
+const createVersioned = (of: Table, layout: Layout): string => {
+  const {
+    table,
+    key,
+    columns,
+    indexes = [],
+    computed = [],
+    codec = 'ZSTD(1)',
+    granularity = GRANULARITY,
+    settings = '',
+  } = of;
+  const parts = [...columns.map(([name, type]) => `${name} ${type} CODEC(${codec})`), ...computed, ...indexes];
+  return `CREATE TABLE IF NOT EXISTS ${table}${layout.on} (${parts.join(', ')})
    ENGINE = ${layout.engine('ReplacingMergeTree')}(version, is_deleted) ORDER BY (${key.join(', ')})
-   SETTINGS index_granularity = ${GRANULARITY}, ${durable(layout)}`;
+   SETTINGS index_granularity = ${granularity}${settings}, ${durable(layout)}`;
+};
+
+/** Statements that bring tables of earlier builds to what `createTables` makes. They too may run beside each other, and again. */
+export const extendTables = ({ on }: Layout): readonly string[] => [
+  `ALTER TABLE ${TRACES.table}${on} ADD COLUMN IF NOT EXISTS ${SUMMARY}, ADD INDEX IF NOT EXISTS ${FACETS_INDEX}`,
+];
 
 /** Minutes for which a window of a ceiling is kept: clocks of services may differ a little. */
 const KEPT_MINUTES = 10;
