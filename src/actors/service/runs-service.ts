@@ -85,7 +85,7 @@ export type ClaimSteps = Asking & {
 /** Names a lease and its holder, for the four worker calls. */
 export type HeldLease = Asking & { readonly leaseId: string; readonly workerId: string };
 export type StartedStep = HeldLease & {
-  /** The report of the attempt came in the same request: the body began when the offer arrived, and what is told now is its end. */
+  /** The report of the attempt came in the same request: the body began when the offer arrived. */
   readonly isReported?: boolean;
 };
 export type CompleteStep = HeldLease & {

@@ -114,7 +114,7 @@ const listOf = ({ ask }: Database, query: TraceQuery, search: Search | undefined
   return {
     /**
      * Places of stored rows, in order. Each trace of the list has one there; others are of rows that are replaced or removed, which are
-     * not told apart here as that takes as long again. @param isExact whether they are, and the words too
+     * not kept apart here as that takes as long again. @param isExact whether they are, and the words too
      */
     near: async (after: Place | undefined, limit: number, isExact: boolean): Promise<Place[]> => {
       const to = binding();
