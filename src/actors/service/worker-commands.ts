@@ -127,13 +127,7 @@ export const createWorkerCommands = (host: {
 
     giveBack,
 
-    started: (request) =>
-      lease(request, {
-        kind: 'started',
-        workerId: request.workerId,
-        reach: request.reach,
-        ...(request.isReported === true ? { isReported: true } : {}),
-      }),
+    started: ({ leaseId: _, ...call }) => lease({ ...call, leaseId: _ }, { kind: 'started', ...call }),
     heartbeat: (request) =>
       lease(request, {
         kind: 'heartbeat',
