@@ -14,7 +14,10 @@ export function* mapLazily<T, U>(items: Iterable<T>, map: (item: T) => U): Gener
   for (const item of items) yield map(item);
 }
 
-/** Elements of a list that are JSON already: UTF-8 of some of them at a time, each with a comma before it. */
+/**
+ * Elements of a list that are JSON already: UTF-8 of some of them at a time, each with a comma before it. Each piece lies in a buffer of its
+ * own, which belongs to whoever takes it.
+ */
 export class WrittenElements {
   readonly pieces: AsyncIterable<Uint8Array>;
   constructor(pieces: AsyncIterable<Uint8Array>) {

@@ -1,4 +1,4 @@
-import { Readable } from 'node:stream';
+import { Readable, type Transform } from 'node:stream';
 import { promisify } from 'node:util';
 import {
   brotliCompress,
@@ -15,6 +15,7 @@ import type { BuiltFile } from '../page/built-interface.ts';
 import type { AnswerShare } from './answer-room.ts';
 import { comesInPieces, jsonPieces, jsonPiecesAsRead } from './json-pieces.ts';
 import { chooseCoding, type Coding } from './negotiation.ts';
+import { sentPieces } from './sent-pieces.ts';
 
 /** Answers to reads up to this size are sent as they are: they fit into one packet anyway. */
 const COMPRESS_READ_ABOVE_BYTES = 1024;
@@ -45,7 +46,7 @@ const piecewise = {
   zstd: () => createZstdCompress(ZSTD),
   br: () => createBrotliCompress(BROTLI),
   gzip: () => createGzip(GZIP),
-} as const satisfies Record<Coding, () => NodeJS.ReadWriteStream>;
+} as const satisfies Record<Coding, () => Transform>;
 
 const compressedAbove = ({ method }: FastifyRequest): number =>
   method === 'GET' || method === 'HEAD' ? COMPRESS_READ_ABOVE_BYTES : COMPRESS_CALL_ABOVE_BYTES;
@@ -89,20 +90,23 @@ async function* paced(pieces: Generator<string>): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** Says, as pieces leave, what of an answer is still to come. */
+/** Says, as pieces leave, what of an answer is still to come, and what has been passed on. */
 async function* counted(
   head: readonly Uint8Array[],
   rest: AsyncGenerator<Uint8Array>,
   share: AnswerShare,
+  passedOn: (piece: Uint8Array) => void,
 ): AsyncGenerator<Uint8Array> {
   try {
     for (const piece of head) {
       share.left(piece.length, STREAM_WINDOW_BYTES);
       yield piece;
+      passedOn(piece);
     }
     for await (const piece of rest) {
       share.left(piece.length, STREAM_WINDOW_BYTES);
       yield piece;
+      passedOn(piece);
     }
   } finally {
     await rest.return(undefined); // what was not read is given up by the store, too
@@ -112,6 +116,7 @@ async function* counted(
 /**
  * Sends pieces as they are made, each when the connection has room for it. What fails before the first of them is sent is an
  * answer of its own; what fails later cuts the connection, since the status has gone.
+ * @param pieces their buffers are freed when they have left: no two may lie in one, unless Node shares it
  */
 const sendPieces = async (
   request: FastifyRequest,
@@ -128,15 +133,17 @@ const sendPieces = async (
     bytes += next.value.length;
   }
 
-  const stream = Readable.from(counted(head, pieces, request.answer), { objectMode: false });
+  const coding = chooseCoding(headerText(request.headers['accept-encoding']));
+  const compressor = coding && piecewise[coding]();
+  const to = compressor ?? reply.raw;
+  const passedOn = sentPieces(() => stream.readableLength + to.writableLength);
+  const stream: Readable = Readable.from(counted(head, pieces, request.answer, passedOn), { objectMode: false });
   stream.on('error', (error) => {
     if (!request.abandoned.aborted)
       log.warn({ err: error, request_id: request.id }, 'an answer broke off while it was sent');
   });
   reply.header('vary', varyWith(reply));
-  const coding = chooseCoding(headerText(request.headers['accept-encoding']));
-  if (coding === undefined) return reply.send(stream);
-  const compressor = piecewise[coding]();
+  if (compressor === undefined) return reply.send(stream);
   // The compressor fails with its source; its own failure ends the answer.
   stream.on('error', (error) => compressor.destroy(error));
   compressor.on('close', () => stream.destroy());

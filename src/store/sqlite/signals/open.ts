@@ -40,7 +40,6 @@ import { somePlaces, type SpanPlaces } from './places.ts';
 import type { SpansPiece } from './span-json.ts';
 import { decodeView, encodeView } from '../../signals/rows/saved-view.ts';
 import { createRoomFlag, isRefusing, type RoomFlag } from '../room.ts';
-import { takenBuffers } from '../taken-buffers.ts';
 import { startThread, type Thread } from '../thread.ts';
 import type { Row } from '../../signals/rows/columns.ts';
 import type { ReaderOptions, SearchOptions, WriterOpened, WriterOptions } from './wire.ts';
@@ -274,7 +273,6 @@ export const openSqliteSignalStore = async (options: SqliteSignalStoreOptions): 
     return next === undefined ? { items } : { items, next };
   };
 
-  const bufferTaken = takenBuffers();
   /** Spans as JSON, in their order. While a piece is taken, the next are read. */
   async function* writtenSpans(places: SpanPlaces, first: SpansPiece, payloads: boolean): AsyncGenerator<Uint8Array> {
     const count = places.spans.length;
@@ -294,9 +292,7 @@ export const openSqliteSignalStore = async (options: SqliteSignalStoreOptions): 
         ahead.push(ask(asked, to));
         asked = to;
       }
-      const passedOn = bytes.length;
       yield bytes;
-      bufferTaken(passedOn);
       const next = ahead.shift();
       if (next === undefined) return;
       [bytes, taken] = await next.piece;
