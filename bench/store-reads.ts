@@ -209,8 +209,8 @@ try {
     );
   };
   const base: TraceQuery = { projects: ['default'], limit: 50, sort: 'start_time', order: 'desc' };
-  // A server that was started for these reads has read nothing yet, unlike one that was just filled.
-  for (let round = 0; round < 3; round++) await store.listTraces(base);
+  // A server that was started for these reads has read nothing yet, unlike one that was just filled, and code of ours is not compiled yet.
+  for (let round = 0; round < ROUNDS; round++) await store.listTraces(base);
   const list = (filter: TraceFilter & Partial<TraceQuery>) => () => store.listTraces({ ...base, ...filter });
   const day = 86_400n * 1_000_000_000n;
   const filters: Record<string, TraceFilter & Partial<TraceQuery>> = {

@@ -30,6 +30,11 @@ export const createFollowers = (
 ) => {
   const followers = new Map<string, Set<(change: RunChange) => void>>();
   let endsAwaited = 0;
+  /** What the close of the service ends. A signal goes through all its listeners for each that is added, so it has one for all of them. */
+  const waiting = new Set<() => void>();
+  closing.addEventListener('abort', () => {
+    for (const end of waiting) end();
+  });
 
   /** Calls back after each commit of this run, until the returned function is called. */
   const listen = (runId: string, onWake: (change: RunChange) => void): (() => void) => {
@@ -76,7 +81,7 @@ export const createFollowers = (
       });
       const cancelTimer = clock.after(waitMs, end);
       signal?.addEventListener('abort', end);
-      closing.addEventListener('abort', end);
+      waiting.add(end);
       try {
         const status = await look();
         if (status === undefined || hasEnded(status) || signal?.aborted === true || closing.aborted) return ended;
@@ -87,7 +92,7 @@ export const createFollowers = (
         stopListening();
         cancelTimer();
         signal?.removeEventListener('abort', end);
-        closing.removeEventListener('abort', end);
+        waiting.delete(end);
       }
     },
 
@@ -108,7 +113,7 @@ export const createFollowers = (
       });
       const onOver = (): void => wake();
       signal.addEventListener('abort', onOver);
-      closing.addEventListener('abort', onOver);
+      waiting.add(onOver);
       const isOver = (): boolean => signal.aborted || closing.aborted;
       /** The store holds nothing beyond what was seen but what is in memory too. */
       let isCaughtUp = false;
@@ -154,7 +159,7 @@ export const createFollowers = (
       } finally {
         stopListening();
         signal.removeEventListener('abort', onOver);
-        closing.removeEventListener('abort', onOver);
+        waiting.delete(onOver);
       }
     },
   };

@@ -296,9 +296,9 @@ describe('the start on ClickHouse', () => {
   it('a database of a newer release is refused, and left as it is', async () => {
     const address = server.create();
     await (await openClickHouseSignalStore({ address })).close();
-    await server.run(`INSERT INTO schema_version (store, version) VALUES ('signals', 4)`, address.database);
+    await server.run(`INSERT INTO schema_version (store, version) VALUES ('signals', 5)`, address.database);
     await expect(openClickHouseSignalStore({ address })).rejects.toThrow(
-      /^signal store: the database has schema version 4, and this release knows 3/,
+      /^signal store: the database has schema version 5, and this release knows 4/,
     );
   });
 
@@ -308,7 +308,10 @@ describe('the start on ClickHouse', () => {
     await written.write(everything(1));
     const before = await written.listTraces(traces());
     await written.close();
-    await server.run('ALTER TABLE traces DROP INDEX facets_index, DROP COLUMN summary', address.database);
+    await server.run(
+      'ALTER TABLE traces DROP INDEX facets_index, DROP INDEX trace_ids_index, DROP COLUMN summary',
+      address.database,
+    );
     await server.run('TRUNCATE TABLE schema_version', address.database);
     await server.run(`INSERT INTO schema_version (store, version) VALUES ('signals', 2)`, address.database);
     const stores = await Promise.all(Array.from({ length: 4 }, () => openClickHouseSignalStore({ address })));
@@ -317,9 +320,9 @@ describe('the start on ClickHouse', () => {
       expect(before.items).toHaveLength(1);
       expect(
         await server.run(
-          `SELECT name FROM system.data_skipping_indices WHERE database = '${address.database}' AND table = 'traces'`,
+          `SELECT name FROM system.data_skipping_indices WHERE database = '${address.database}' AND table = 'traces' ORDER BY name`,
         ),
-      ).toBe('facets_index');
+      ).toBe('facets_index\ntrace_ids_index');
     } finally {
       await Promise.all(stores.map((store) => store.close()));
     }

@@ -3,7 +3,7 @@ import type { UnixNano } from '../../../model/time.ts';
 import { isStorable, isTraceId } from '../../signals/storable.ts';
 import { binding, tuples } from '../binding.ts';
 import type { Database, Params } from '../connection.ts';
-import { type Key, keyText, keyType, portions, readKey, TRACE_KEYS, type TraceKey } from './keyed.ts';
+import { type Key, keyText, keyType, ofTraces, portions, readKey, type TraceKey } from './keyed.ts';
 import { inReach } from './reach.ts';
 import { FEEDBACK, LOGS, METRICS, NOTES, SCORES, SPANS, type Table } from './tables.ts';
 import { raiseEpochs, writeTotals } from './totals.ts';
@@ -38,8 +38,8 @@ const removeOlder = async (database: Database, table: Table, keys: readonly Key[
 /** Removes the spans of these traces, whose epochs were raised, and brings their totals up to that. */
 const removeTraces = async (database: Database, keys: readonly TraceKey[], versions: Versions): Promise<void> => {
   for (const portion of portions(keys)) {
-    const { bind, params } = binding();
-    await removeRows(database, SPANS, `(r.project, r.trace_id) IN ${bind(tuples(portion), TRACE_KEYS)}`, params);
+    const to = binding();
+    await removeRows(database, SPANS, ofTraces(portion, to, 'r.'), to.params);
   }
   await raiseEpochs(database, keys, versions);
   await writeTotals(database, keys, versions);

@@ -1,4 +1,4 @@
-import { binding, tuples } from '../binding.ts';
+import { type Binding, binding, tuples } from '../binding.ts';
 import type { Ask, Params } from '../connection.ts';
 import type { Table } from './tables.ts';
 
@@ -49,7 +49,6 @@ export const readKey = ({ key, columns }: Pick<Table, 'key' | 'columns'>, read: 
 
 /** Project and id of a trace: of the key of many tables its first part. */
 export type TraceKey = readonly [project: string, traceId: string];
-export const TRACE_KEYS = 'Array(Tuple(String, String))';
 /** A trace, or another pair of texts, as the key of a map. */
 export const keyText = ([project, traceId]: TraceKey): string => `${traceId}\0${project}`;
 
@@ -90,6 +89,41 @@ export const askKeys = async <R extends readonly unknown[]>(
     const { bind, params } = binding('key');
     const sql = print(bind(tuples(portion), type));
     found.push(...(await ask<R>(sql, { ...more, ...params })));
+  }
+  return found;
+};
+
+/**
+ * The condition that a row is of one of these traces. Ids by themselves are found in half of the time that pairs of project and id take.
+ * @param row how the statement names the row, as in `t.`; empty where it has no name
+ */
+export const ofTraces = (traces: readonly TraceKey[], { bind }: Binding, row = ''): string => {
+  const idsOf = new Map<string, string[]>();
+  for (const [project, traceId] of traces) {
+    const ids = idsOf.get(project);
+    if (ids === undefined) idsOf.set(project, [traceId]);
+    else ids.push(traceId);
+  }
+  const parts = Array.from(
+    idsOf,
+    ([project, ids]) =>
+      `(${row}project = ${bind(project, 'String')} AND ${row}trace_id IN ${bind(ids, 'Array(String)')})`,
+  );
+  return parts.length === 1 ? (parts[0] as string) : `(${parts.join(' OR ')})`;
+};
+
+/** Asks about traces, in portions. @param print the statement, given the condition that a row is of one of them */
+export const askTraces = async <R extends readonly unknown[]>(
+  ask: Ask,
+  traces: readonly TraceKey[],
+  row: string,
+  print: (isOfTraces: string) => string,
+  more: Params = {},
+): Promise<R[]> => {
+  const found: R[] = [];
+  for (const portion of portions(traces)) {
+    const to = binding('key');
+    found.push(...(await ask<R>(print(ofTraces(portion, to, row)), { ...more, ...to.params })));
   }
   return found;
 };

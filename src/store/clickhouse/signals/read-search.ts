@@ -4,7 +4,7 @@ import { wordsOf } from '../../signals/words.ts';
 import { type Binding, binding } from '../binding.ts';
 import type { Ask, Database } from '../connection.ts';
 import { WORD_BYTES } from './capabilities.ts';
-import { askKeys, keyText, TRACE_KEYS, type TraceKey } from './keyed.ts';
+import { askKeys, askTraces, keyText, type TraceKey } from './keyed.ts';
 import { inReach } from './reach.ts';
 import { GRANULARITY, SPANS, WORDS_INDEX } from './tables.ts';
 
@@ -85,11 +85,11 @@ export const openSearch = async (database: Database, q: string, reach: ProjectRe
   const holdingSpans = (traces: readonly TraceKey[], columns: string): Promise<SpanKey[]> => {
     const to = binding();
     const condition = matching(to);
-    return askKeys<[...SpanKey]>(
+    return askTraces<[...SpanKey]>(
       ask,
       traces,
-      TRACE_KEYS,
-      (keys) => `SELECT ${columns} FROM spans AS s FINAL WHERE (s.project, s.trace_id) IN ${keys} AND ${condition}`,
+      's.',
+      (isOfTraces) => `SELECT ${columns} FROM spans AS s FINAL WHERE ${isOfTraces} AND ${condition}`,
       to.params,
     );
   };

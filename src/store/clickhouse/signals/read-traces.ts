@@ -7,10 +7,10 @@ import { SUMMARY } from '../../signals/rows/joined-trace.ts';
 import { storable } from '../../signals/storable.ts';
 import { traceConditions } from '../../signals/trace-conditions.ts';
 import { mayBeNull, sortKeyAt, tracePosition, type TraceSortKey } from '../../signals/trace-position.ts';
-import { type Binding, binding, tuples } from '../binding.ts';
+import { type Binding, binding } from '../binding.ts';
 import type { Database } from '../connection.ts';
-import { keyText, nextTraces, TRACE_KEYS, type TraceKey } from './keyed.ts';
-import { inReach } from './reach.ts';
+import { keyText, nextTraces, ofTraces, type TraceKey } from './keyed.ts';
+import { inReach, NO_PROJECT } from './reach.ts';
 import { openSearch, type Search, type SearchWay } from './read-search.ts';
 import { TRACES } from './tables.ts';
 import { printFilter } from './trace-filter.ts';
@@ -75,6 +75,30 @@ const printBehind = (
   return `(${column} ${beyond} ${own} OR (${column} = ${own} AND ${tie})${orNone})`;
 };
 
+/** The condition that a key stands behind another or beside it. */
+const printFromKey = ({ sort, order }: TraceQuery, column: string, key: bigint | number, { bind }: Binding): string => {
+  const notBefore = `${column} ${order === 'desc' ? '<=' : '>='} ${bind(key, types[sort])}`;
+  return mayBeNull[sort] ? `(${notBefore} OR ${column} IS NULL)` : notBefore;
+};
+
+/** Orders texts as the server does, by their bytes. */
+const compareBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));
+
+/** Orders places as the statements do. */
+const comparePlaces = ({ order }: TraceQuery) => {
+  const sign = order === 'desc' ? -1 : 1;
+  return (a: Place, b: Place): number => {
+    if (a.key === null || b.key === null) {
+      if (a.key !== b.key) return a.key === null ? 1 : -1;
+    } else if (a.key < b.key) return -sign;
+    else if (a.key > b.key) return sign;
+    return sign * (compareBytes(a.trace[1], b.trace[1]) || compareBytes(a.trace[0], b.trace[0]));
+  };
+};
+
+/** Orders of which few traces have the same key. */
+const hasKeysThatDiffer = ({ sort }: TraceQuery): boolean => sort === 'start_time' || sort === 'duration';
+
 /** Stored rows that are read beyond those that are wanted: some may be replaced. */
 const SPARE_ROWS = 16;
 /** Stored rows that are read in one go, after the first time. */
@@ -89,6 +113,12 @@ const WALKED_FOR_EACH = 16;
 const WALKED_IN_ANY_CASE = 1_024;
 
 type Found = { readonly place: Place; readonly weight: number; readonly row: Row | undefined };
+/** Places of stored rows in order, whether they are the last, and current rows of their traces where they were read at once. */
+type Near = {
+  readonly places: readonly Place[];
+  readonly isOver: boolean;
+  readonly current?: ReadonlyMap<string, Found>;
+};
 /** Which part of the list is read: what stands behind `after`, up to `upTo`. */
 type Stretch = { readonly after: Place | undefined; readonly upTo?: Place | undefined };
 
@@ -111,44 +141,113 @@ const listOf = ({ ask }: Database, query: TraceQuery, search: Search | undefined
   /** What a row may weigh to be read at once. */
   const share = query.maxBytes === undefined ? undefined : query.maxBytes / (query.limit + 1);
 
+  const summaryIn = ({ bind }: Binding): string =>
+    share === undefined ? 't.summary' : `if(weight <= ${bind(share, 'Float64')}, t.summary, '')`;
+  type CurrentRow = [project: string, traceId: string, key: string | number | null, weight: string, summary: string];
+  const currentOf = (to: Binding, column: string): string =>
+    `SELECT t.project, t.trace_id, ${column} AS key, length(t.summary) AS weight, ${summaryIn(to)} FROM traces AS t FINAL`;
+  const foundOf = ([project, traceId, key, bytes, text]: CurrentRow): Found => ({
+    place: read(project, traceId, key),
+    weight: Number(bytes),
+    row: text === '' ? undefined : parseRow(text),
+  });
+  const inListOrder = comparePlaces(query);
+
+  type NearRow = [project: string, traceId: string, key: string | number | null];
+  /** @param near the statement that reads the places */
+  const askNear = async (near: string, to: Binding): Promise<Place[]> =>
+    (await ask<NearRow>(near, to.params)).map((row) => read(...row));
+  /** The same, and the current rows of these traces: one statement takes a fifth less time than two. */
+  const askNearWithRows = async (near: string, to: Binding, column: string): Promise<[Place[], Map<string, Found>]> => {
+    const rows = await ask<CurrentRow>(
+      `WITH (SELECT groupArray((project, trace_id, key)) FROM (${near})) AS near
+       ${currentOf(to, column)} WHERE t.trace_id IN (near.2) AND ${within(to, column, { after: undefined }).join(' AND ')}
+       UNION ALL SELECT '${NO_PROJECT}', '', NULL, 0, toJSONString(near)`,
+      to.params,
+    );
+    const places = rows.find(([project]) => project === NO_PROJECT)?.[4] ?? '[]';
+    const current = rows.filter(([project]) => project !== NO_PROJECT).map(foundOf);
+    return [
+      (JSON.parse(places) as NearRow[]).map((row) => read(...row)),
+      new Map(current.map((found) => [keyText(found.place.trace), found])),
+    ];
+  };
+  const nearOf = (column: string, parts: readonly string[], order: string, isExact = false): string =>
+    `SELECT t.project, t.trace_id, ${column} AS key FROM traces AS t${isExact ? ' FINAL' : ''} WHERE ${parts.join(' AND ')} ${order}`;
+  const storedParts = (to: Binding): string[] => [
+    't.is_deleted = 0',
+    ...(search !== undefined && way?.kind === 'matches' ? [search.printNear(to)] : []),
+  ];
+  const readNear = async (near: string, to: Binding, column: string, withRows: boolean): Promise<Near> => {
+    if (!withRows) return { places: await askNear(near, to), isOver: false };
+    const [places, current] = await askNearWithRows(near, to, column);
+    return { places, isOver: false, current };
+  };
+  const nearInOrder = async (
+    after: Place | undefined,
+    limit: number,
+    isExact: boolean,
+    withRows: boolean,
+  ): Promise<Near> => {
+    const to = binding();
+    const column = columnOf(query, to);
+    const parts = within(to, column, { after });
+    if (!isExact) parts.push(...storedParts(to));
+    else if (search !== undefined) parts.push(search.print(to));
+    const near = await readNear(nearOf(column, parts, inOrder(limit), isExact), to, column, withRows);
+    return { ...near, isOver: near.places.length < limit };
+  };
+  /**
+   * The same in less time: by the key alone the server reads the ids of the rows that it gives, and of no others. Rows with the last key may be
+   * more than are given, so they are left for the next time. @returns `undefined` when that leaves none
+   */
+  const nearByKey = async (after: Place | undefined, limit: number, withRows: boolean): Promise<Near | undefined> => {
+    if (!hasKeysThatDiffer(query) || after?.key === null) return undefined;
+    const to = binding();
+    const column = columnOf(query, to);
+    const parts = [...within(to, column, { after: undefined }), ...storedParts(to)];
+    if (after !== undefined) parts.push(printFromKey(query, column, after.key as bigint | number, to));
+    const order = `ORDER BY key ${direction} NULLS LAST LIMIT ${limit}`;
+    const near = await readNear(nearOf(column, parts, order), to, column, withRows);
+    const last = near.places.at(-1)?.key;
+    const behind = near.places
+      .filter((place) => after === undefined || inListOrder(place, after) > 0)
+      .sort(inListOrder);
+    if (near.places.length < limit) return { ...near, places: behind, isOver: true };
+    const whole = behind.filter(({ key }) => key !== last);
+    return whole.length === 0 ? undefined : { ...near, places: whole };
+  };
+
   return {
     /**
      * Places of stored rows, in order. Each trace of the list has one there; others are of rows that are replaced or removed, which are
-     * not kept apart here as that takes as long again. @param isExact whether they are, and the words too
+     * not kept apart here as that takes as long again.
+     * @param isExact whether they are, and the words too
+     * @param withRows whether current rows are wanted of all of them
      */
-    near: async (after: Place | undefined, limit: number, isExact: boolean): Promise<Place[]> => {
-      const to = binding();
-      const column = columnOf(query, to);
-      const parts = within(to, column, { after });
-      if (!isExact) parts.push('t.is_deleted = 0');
-      if (isExact && search !== undefined) parts.push(search.print(to));
-      else if (search !== undefined && way?.kind === 'matches') parts.push(search.printNear(to));
-      const rows = await ask<[string, string, string | number | null]>(
-        `SELECT t.project, t.trace_id, ${column} AS key FROM traces AS t${isExact ? ' FINAL' : ''} WHERE ${parts.join(' AND ')}
-         ${inOrder(limit)}`,
-        to.params,
-      );
-      return rows.map((row) => read(...row));
-    },
+    near: async (after: Place | undefined, limit: number, isExact: boolean, withRows: boolean): Promise<Near> =>
+      (isExact ? undefined : await nearByKey(after, limit, withRows)) ?? nearInOrder(after, limit, isExact, withRows),
+    /** Those of the given traces that stand in a stretch, of rows that were read with their places. */
+    among: (current: ReadonlyMap<string, Found>, traces: readonly TraceKey[], { after, upTo }: Stretch): Found[] =>
+      traces
+        .flatMap((trace) => current.get(keyText(trace)) ?? [])
+        .filter(
+          ({ place }) =>
+            (after === undefined || inListOrder(place, after) > 0) &&
+            (upTo === undefined || inListOrder(place, upTo) <= 0),
+        )
+        .sort((a, b) => inListOrder(a.place, b.place)),
     /** Those of the given traces that stand in a stretch now, in order, with their rows, but for rows that are heavy. */
     current: async (traces: readonly TraceKey[], stretch: Stretch, limit: number): Promise<Found[]> => {
       if (traces.length === 0) return [];
       const to = binding();
       const column = columnOf(query, to);
-      const parts = [
-        `(t.project, t.trace_id) IN ${to.bind(tuples(traces), TRACE_KEYS)}`,
-        ...within(to, column, stretch),
-      ];
-      const summary = share === undefined ? 't.summary' : `if(weight <= ${to.bind(share, 'Float64')}, t.summary, '')`;
-      const rows = await ask<[string, string, string | number | null, string, string]>(
-        `SELECT t.project, t.trace_id, ${column} AS key, length(t.summary) AS weight, ${summary} FROM traces AS t FINAL WHERE ${parts.join(' AND ')} ${inOrder(limit)}`,
+      const parts = [ofTraces(traces, to, 't.'), ...within(to, column, stretch)];
+      const rows = await ask<CurrentRow>(
+        `${currentOf(to, column)} WHERE ${parts.join(' AND ')} ${inOrder(limit)}`,
         to.params,
       );
-      return rows.map(([project, traceId, key, bytes, text]) => ({
-        place: read(project, traceId, key),
-        weight: Number(bytes),
-        row: text === '' ? undefined : parseRow(text),
-      }));
+      return rows.map(foundOf);
     },
   };
 };
@@ -180,9 +279,11 @@ export const listTraces = async (database: Database, query: TraceQuery): Promise
   let walked = 0;
   let isOver = false;
   for (let rows = Math.ceil(wanted / hits) + SPARE_ROWS; !isOver && found.length < wanted; rows = MOST_ROWS) {
-    const near = await list.near(after, rows, walked > walkedAtMost);
+    const isFirst = walked === 0;
+    const read = await list.near(after, rows, walked > walkedAtMost, isFirst && search === undefined);
+    const { places: near, current } = read;
     walked += near.length;
-    isOver = near.length < rows;
+    isOver = read.isOver;
     for (let at = 0; at < near.length && found.length < wanted; ) {
       const missing = wanted - found.length;
       const some = Math.max(FEW_TRACES, Math.ceil(missing / hits) + SPARE_TRACES);
@@ -195,7 +296,12 @@ export const listTraces = async (database: Database, query: TraceQuery): Promise
       const named = [...open.values()];
       const holding = await search?.verify(named);
       const kept = holding === undefined ? named : named.filter((trace) => holding.has(keyText(trace)));
-      found.push(...(await list.current(kept, { after, upTo }, missing)));
+      const stretch = { after, upTo };
+      found.push(
+        ...(current === undefined
+          ? await list.current(kept, stretch, missing)
+          : list.among(current, kept, stretch).slice(0, missing)),
+      );
       after = upTo;
     }
   }

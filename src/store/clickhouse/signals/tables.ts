@@ -35,6 +35,9 @@ export const GRANULARITY = 1024;
 /** The index of `spans.words`. */
 export const WORDS_INDEX = 'words_index';
 
+/** Ids of traces are drawn, so that each part of a table has some of every range of them: this says which have one. */
+const TRACE_IDS_INDEX = 'trace_ids_index trace_id TYPE bloom_filter(0.001) GRANULARITY 1';
+
 /** Spans with their payloads, JSON as text: what a sender wrote comes back as it was written. `weight` is that as JSON, in bytes. */
 export const SPANS: Table = {
   table: 'spans',
@@ -63,7 +66,11 @@ export const SPANS: Table = {
     ['words', 'Array(String)'],
     ...VERSION,
   ],
-  indexes: [`INDEX ${WORDS_INDEX} words TYPE text(tokenizer = 'array')`, 'INDEX version_index version TYPE minmax'],
+  indexes: [
+    `INDEX ${WORDS_INDEX} words TYPE text(tokenizer = 'array')`,
+    'INDEX version_index version TYPE minmax',
+    `INDEX ${TRACE_IDS_INDEX}`,
+  ],
 };
 
 const ofTotal = (name: string): ColumnType => {
@@ -99,7 +106,7 @@ export const TRACES: Table = {
     ['version', 'UInt256'],
     ['is_deleted', 'UInt8'],
   ],
-  indexes: [`INDEX ${FACETS_INDEX}`],
+  indexes: [`INDEX ${FACETS_INDEX}`, `INDEX ${TRACE_IDS_INDEX}`],
   computed: [SUMMARY],
   codec: 'LZ4',
   granularity: 256,
@@ -291,7 +298,8 @@ const createVersioned = (of: Table, layout: Layout): string => {
 
 /** Statements that bring tables of earlier builds to what `createTables` makes. They too may run beside each other, and again. */
 export const extendTables = ({ on }: Layout): readonly string[] => [
-  `ALTER TABLE ${TRACES.table}${on} ADD COLUMN IF NOT EXISTS ${SUMMARY}, ADD INDEX IF NOT EXISTS ${FACETS_INDEX}`,
+  `ALTER TABLE ${TRACES.table}${on} ADD COLUMN IF NOT EXISTS ${SUMMARY}, ADD INDEX IF NOT EXISTS ${FACETS_INDEX}, ADD INDEX IF NOT EXISTS ${TRACE_IDS_INDEX}`,
+  `ALTER TABLE ${SPANS.table}${on} ADD INDEX IF NOT EXISTS ${TRACE_IDS_INDEX}`,
 ];
 
 /** Minutes for which a window of a ceiling is kept: clocks of services may differ a little. */

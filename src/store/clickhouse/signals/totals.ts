@@ -6,7 +6,7 @@ import { groupSpans } from '../../signals/rows/held-spans.ts';
 import { totalColumns, totalRows } from '../../signals/rows/total-rows.ts';
 import type { Ask, Database } from '../connection.ts';
 import type { ValueRow } from '../row-binary.ts';
-import { askKeys, keyText, portions, TRACE_KEYS, type TraceKey } from './keyed.ts';
+import { askTraces, keyText, portions, type TraceKey } from './keyed.ts';
 import { EPOCHS, TRACES } from './tables.ts';
 import type { Versions } from './versions.ts';
 
@@ -46,21 +46,21 @@ const readJudgements = async (
   keys: readonly TraceKey[],
   sums: Sums,
 ): Promise<ReadonlyMap<string, Judgements>> => {
-  const scores = await askKeys<[string, string, string, string, string | null, number]>(
+  const scores = await askTraces<[string, string, string, string, string | null, number]>(
     ask,
     keys,
-    TRACE_KEYS,
-    (named) =>
+    'r.',
+    (isOfTraces) =>
       `SELECT r.project, r.trace_id, r.version, r.scorer_id, r.scorer_version, r.value FROM scores AS r FINAL
-       WHERE (r.project, assumeNotNull(r.trace_id)) IN ${named} AND r.trace_id IS NOT NULL ORDER BY r.scorer_id, r.at_ns, r.score_id`,
+       WHERE ${isOfTraces} ORDER BY r.scorer_id, r.at_ns, r.score_id`,
   );
-  const feedback = await askKeys<[string, string, string, FeedbackKind, string, string]>(
+  const feedback = await askTraces<[string, string, string, FeedbackKind, string, string]>(
     ask,
     keys,
-    TRACE_KEYS,
-    (named) =>
+    'r.',
+    (isOfTraces) =>
       `SELECT r.project, assumeNotNull(r.trace_id) AS trace, toString(sum(toUInt128(r.version))), r.kind, count(), countIf(r.value = '"up"') FROM feedback AS r FINAL
-       WHERE (r.project, trace) IN ${named} AND r.trace_id IS NOT NULL GROUP BY r.project, trace, r.kind ORDER BY r.kind`,
+       WHERE ${isOfTraces} GROUP BY r.project, trace, r.kind ORDER BY r.kind`,
   );
   for (const [project, trace, version] of [...scores, ...feedback])
     add(sums, keyText([project, trace]), BigInt(version));
@@ -87,14 +87,14 @@ const removedRow = ([project, traceId]: TraceKey, version: bigint): ValueRow =>
 
 /** The epochs of traces, of those that have one: what was raised, and what their totals stand at. */
 const readEpochs = async (ask: Ask, keys: readonly TraceKey[], versions: Versions): Promise<Map<string, bigint>> => {
-  const epochs = await askKeys<[string, string, string]>(
+  const epochs = await askTraces<[string, string, string]>(
     ask,
     keys,
-    TRACE_KEYS,
-    (named) =>
+    '',
+    (isOfTraces) =>
       `SELECT project, trace_id, max(epoch) FROM (
-         SELECT project, trace_id, epoch FROM ${EPOCHS.table} WHERE (project, trace_id) IN ${named}
-         UNION ALL SELECT project, trace_id, toUInt64(bitShiftRight(version, ${EPOCH_BITS})) FROM traces WHERE (project, trace_id) IN ${named}
+         SELECT project, trace_id, epoch FROM ${EPOCHS.table} WHERE ${isOfTraces}
+         UNION ALL SELECT project, trace_id, toUInt64(bitShiftRight(version, ${EPOCH_BITS})) FROM traces WHERE ${isOfTraces}
        ) GROUP BY project, trace_id`,
   );
   for (const [, , epoch] of epochs) versions.reach(BigInt(epoch));
@@ -110,12 +110,14 @@ const writePortion = async (
   const epochOf = await readEpochs(ask, keys, versions);
   const sums: Sums = new Map();
   const [spans, judgements] = await Promise.all([
-    askKeys<Row>(
+    // The index of trace ids leaves out no row of a key and another of the same, so nothing has to be read beside what it names.
+    askTraces<Row>(
       ask,
       keys,
-      TRACE_KEYS,
-      (named) =>
-        `SELECT s.project, s.trace_id, ${HOT}, ${CONTEXTS}, s.version FROM spans AS s FINAL WHERE (s.project, s.trace_id) IN ${named}`,
+      's.',
+      (isOfTraces) =>
+        `SELECT s.project, s.trace_id, ${HOT}, ${CONTEXTS}, s.version FROM spans AS s FINAL WHERE ${isOfTraces}
+         SETTINGS use_skip_indexes_if_final_exact_mode = 0`,
     ),
     readJudgements(ask, keys, sums),
   ]);
