@@ -206,7 +206,7 @@ const listOf = ({ ask }: Database, query: TraceQuery, search: Search | undefined
     const to = binding();
     const column = columnOf(query, to);
     const parts = [...within(to, column, { after: undefined }), ...storedParts(to)];
-    if (after !== undefined) parts.push(printFromKey(query, column, after.key as bigint | number, to));
+    if (after !== undefined) parts.push(printFromKey(query, column, after.key, to));
     const order = `ORDER BY key ${direction} NULLS LAST LIMIT ${limit}`;
     const near = await readNear(nearOf(column, parts, order), to, column, withRows);
     const last = near.places.at(-1)?.key;
