@@ -1,10 +1,10 @@
 /**
- * Durable runs: `node bench/runs.ts [steps] [reports] [followers] [events] [beside] [timers] [long] [open] [keys] [line] [schedules]`; without a name, all of them. Every loop has a
+ * Durable runs: `node bench/runs.ts [steps] [reports] [followers] [events] [beside] [timers] [long] [open] [finished] [keys] [line] [schedules]`; without a name, all of them. Every loop has a
  * bound of its own. Figures are compared within one run: the machine is shared, and its speed drifts.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Pool } from 'undici';
@@ -56,7 +56,11 @@ const keyed = {
 };
 /** All but one of its runs wait for one key. */
 const lined = { ...idles, id: 'lined', concurrency: { key: 'one', limit: 1 } };
-const LONG = 10_000;
+/** Steps of the long run: it leaves 50,000 entries of its journal. */
+const LONG = 12_500;
+/** Ends at its start, without a worker. */
+const ends = { id: 'ends', version: 1, steps: [{ id: 'done', kind: 'succeed' }] };
+const FINISHED = Number(process.env['BENCH_FINISHED'] ?? 1_000_000);
 const long = {
   id: 'long',
   version: 1,
@@ -68,7 +72,10 @@ const register = async (url: string): Promise<void> => {
   const answer = await fetch(`${url}/v1/api/workers/register`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ worker_id: 'registrar', definitions: [five, keyed, lined, waits, sleeps, idles, long] }),
+    body: JSON.stringify({
+      worker_id: 'registrar',
+      definitions: [five, keyed, lined, waits, sleeps, idles, long, ends],
+    }),
   });
   if (answer.status !== 200) throw new Error(await answer.text());
 };
@@ -446,8 +453,103 @@ const benchLong = async (): Promise<void> => {
     `a run of ${stepMs.length + 1} steps: p50 a step by tenths ${tenths.map((ms) => ms.toFixed(2)).join(' ')} ms, ` +
       `last to second ${percent((tenths[9] ?? Number.NaN) / (tenths[1] ?? Number.NaN))}`,
   );
+  const { runs } = (await (await fetch(`${daemon.url}/v1/api/runs?definition_id=long`)).json()) as {
+    runs: { run_id: string }[];
+  };
+  const path = `/v1/api/runs/${runs[0]?.run_id}`;
+  const entries = await lastSeq(daemon.url, path);
+  const actor = `/v1/api/actors/run/${runs[0]?.run_id}`;
+  console.log(`its journal ends with entry ${entries}`);
+  await timeReads(daemon.url, {
+    'the run': path,
+    'the first page of its journal': `${path}/events?limit=100`,
+    'the last page': `${path}/events?limit=100&after=${entries - 100}`,
+    'its state after entry 100': `${actor}?at_seq=100`,
+    'its state after the last but one': `${actor}?at_seq=${entries - 1}`,
+  });
+  const streaming = performance.now();
+  const stream = await fetch(`${daemon.url}${path}/events`, { headers: { accept: 'text/event-stream' } });
+  const bytes = (await stream.arrayBuffer()).byteLength;
+  console.log(
+    `  its journal as a stream ${(performance.now() - streaming).toFixed(0)} ms, ${(bytes / 1e6).toFixed(1)} MB`,
+  );
   await daemon.stop();
   folder.remove();
+};
+
+/** The number of the last entry of a journal, found by halving. */
+const lastSeq = async (url: string, path: string): Promise<number> => {
+  let [low, high] = [0, 10 * LONG];
+  while (low < high) {
+    const middle = (low + high + 1) >>> 1;
+    const page = (await (await fetch(`${url}${path}/events?limit=1&after=${middle - 1}`)).json()) as {
+      events: unknown[];
+    };
+    if (page.events.length > 0) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+};
+
+const READS = 40;
+/** Times reads one after the other, by what they are. */
+const timeReads = async (url: string, paths: Readonly<Record<string, string>>): Promise<void> => {
+  for (const [what, path] of Object.entries(paths)) {
+    const times: number[] = [];
+    for (let read = 0; read < READS; read += 1) {
+      const from = performance.now();
+      const answer = await fetch(url + path);
+      await answer.arrayBuffer();
+      if (!answer.ok) throw new Error(`${path} answered ${answer.status}`);
+      times.push(performance.now() - from);
+    }
+    console.log(`  ${what} p50 ${quantile(times, 0.5).toFixed(1)}, p95 ${quantile(times, 0.95).toFixed(1)} ms`);
+  }
+};
+
+/** A file in which many runs have finished, beside an empty one: starts, memory, lists and steps. */
+const benchFinished = async (): Promise<void> => {
+  const full = benchFolder();
+  const filling = await serveRuns(full.path);
+  const rates: number[] = [];
+  for (let tenth = 0; tenth < 10; tenth += 1) {
+    const from = performance.now();
+    await startMany(filling.url, 'ends', FINISHED / 10, (n) => ({ n }));
+    rates.push((1000 * (FINISHED / 10)) / (performance.now() - from));
+  }
+  await filling.stop();
+  const bytes = ['svc-runs.db', 'svc.db', 'svc.db.fts'].map((name) => statSync(join(full.path, name)).size);
+  console.log(
+    `${FINISHED} finished runs: begun and ended by tenths ${rates.map((rate) => rate.toFixed(0)).join(' ')}/s; ` +
+      `bytes a run, in the runs file, the signals and their words ${bytes.map((all) => (all / FINISHED).toFixed(0)).join(' ')}`,
+  );
+  const empty = benchFolder();
+  const steps = { full: [] as number[], empty: [] as number[] };
+  for (let pair = 0; pair < PAIRS; pair += 1)
+    for (const [name, { path }] of Object.entries({ empty, full })) {
+      const from = performance.now();
+      const daemon = await serveRuns(path);
+      const ms = performance.now() - from;
+      await new Promise((resolve) => setTimeout(resolve, 5000));
+      const mib = residentMiB(daemon.process.pid ?? Number.NaN);
+      const figures = await load({ url: daemon.url, definition: 'five', inFlight: 50, seconds: SECONDS / 2 });
+      steps[name as keyof typeof steps].push(figures.stepsPerSecond);
+      console.log(
+        `${name}: start to registered ${ms.toFixed(0)} ms, idle ${mib.toFixed(0)} MiB, ${figures.stepsPerSecond.toFixed(0)} steps/s`,
+      );
+      if (name === 'full' && pair === PAIRS - 1)
+        await timeReads(daemon.url, {
+          'a page of 50 runs': '/v1/api/runs?limit=50',
+          'those that succeeded': '/v1/api/runs?limit=50&status=succeeded',
+          'those that failed, none': '/v1/api/runs?limit=50&status=failed',
+          'those of a definition': '/v1/api/runs?limit=50&definition_id=ends',
+          'those that wait': '/v1/api/runs/waiting',
+        });
+      await daemon.stop();
+    }
+  console.log(`steps/s of an empty file ${percent(median(steps.full) / median(steps.empty))}`);
+  full.remove();
+  empty.remove();
 };
 
 const benchOpen = async (): Promise<void> => {
@@ -627,6 +729,7 @@ const parts = {
   timers: benchTimers,
   long: benchLong,
   open: benchOpen,
+  finished: benchFinished,
   keys: benchKeys,
   line: benchLine,
   schedules: benchSchedules,
