@@ -16,7 +16,7 @@ export function* mapLazily<T, U>(items: Iterable<T>, map: (item: T) => U): Gener
 
 /**
  * Elements of a list that are JSON already: UTF-8 of some of them at a time, each with a comma before it. Each piece lies in a buffer of its
- * own, which belongs to whoever takes it.
+ * own, which belongs to the caller.
  */
 export class WrittenElements {
   readonly pieces: AsyncIterable<Uint8Array>;

@@ -150,7 +150,7 @@ export type TraceDetail = {
 /**
  * Spans on their way to a client: UTF-8 of JSON, some of them at a time, each with a comma before it, spelled as the interface
  * spells them. The next are read when they are asked for, so that a client which reads slowly holds little. A span deleted meanwhile
- * is left out, one that was sent again comes as it is then. Each piece lies in a buffer of its own, which belongs to whoever takes it.
+ * is left out, one that was sent again comes as it is then. Each piece lies in a buffer of its own, which belongs to the caller.
  */
 export type WrittenSpans = AsyncIterable<Uint8Array>;
 
