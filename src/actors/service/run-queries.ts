@@ -55,7 +55,7 @@ export const createRunQueries = (host: {
         if (!reaches(reach, record.project)) return outOfReach('run');
         const reasons = await host.liveWorkers.queuedReasons([record]);
         const waiting = await waitingFor(record);
-        const detail = withReason(detailOfRows(rows, host.wallOf, host.damaged), reasons);
+        const detail = withReason(await detailOfRows(rows, host.wallOf, host.damaged), reasons);
         return { ok: true, value: { ...detail, ...(waiting === undefined ? {} : { waitingFor: waiting }) } };
       }),
 

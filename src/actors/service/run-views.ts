@@ -14,6 +14,7 @@ import {
 } from '../../model/run.ts';
 import type { Cost } from '../../model/span.ts';
 import type { AttemptRecord, RunRecord, RunRows } from '../../store/runs/run-store.ts';
+import { decodeInTurns } from '../../store/in-turns.ts';
 import { waitingOnOf } from '../../store/runs/run-conditions.ts';
 import { errorOfChild } from '../run/child-error.ts';
 import { type Damaged, parseStored, readable } from '../run/quarantined.ts';
@@ -141,18 +142,19 @@ const childOf = (record: RunRecord): ChildRun[] => {
  * @param wallOf what the wall clock will show at a time of the steady one
  * @param met what is damaged, and left out
  */
-export const detailOfRows = (
+export const detailOfRows = async (
   rows: RunRows,
   wallOf: (steady: UnixMs) => UnixMs,
   met: (damage: Damaged) => void = () => {},
-): RunDetail => {
+): Promise<RunDetail> => {
   let fault: string | undefined;
   const noted: Met = (damage) => {
     fault ??= damage.fault;
     met(damage);
   };
   const run = runOfRows(rows, noted);
-  const attempts = rows.attempts.map(
+  const attempts = await decodeInTurns(
+    rows.attempts,
     (record) => readable(() => attemptOf(record), noted) ?? attemptWithoutReports(record),
   );
   return {

@@ -148,11 +148,11 @@ const waitingForToWire = (waiting: WaitingFor): Schemas['WaitingFor'] =>
     next_at: instantIfKnown(waiting.nextAt),
   }) as Schemas['WaitingFor'];
 
-export const runDetailToWire = (run: RunDetail): Schemas['RunDetail'] =>
+/** A run, but for its attempts. */
+export const runDetailToWire = (run: RunDetail): Omit<Schemas['RunDetail'], 'attempts'> =>
   ({
     ...runToWire(run),
     waiting_for: run.waitingFor === undefined ? undefined : waitingForToWire(run.waitingFor),
-    attempts: run.attempts.map(attemptToWire),
     timers: run.timers.map((timer) => ({
       name: timer.name,
       due_at: instantIfKnown(timer.dueAt),
@@ -175,7 +175,7 @@ export const runDetailToWire = (run: RunDetail): Schemas['RunDetail'] =>
       index: child.index,
       error: child.error === undefined ? undefined : errorToWire(child.error),
     })),
-  }) as Schemas['RunDetail'];
+  }) as Omit<Schemas['RunDetail'], 'attempts'>;
 
 /** Times in the data of an entry; the journal holds them as the machines count, in milliseconds. */
 const TIMES = ['due_at', 'retry_at', 'start_at'] as const;

@@ -250,7 +250,8 @@ export const runRoutes = (deps: RunsDeps, timing: StreamTiming = streamTiming): 
         const { wait_ms = 0 } = request.query as QueryOf<'getRun'>;
         const waitMs = Math.min(wait_ms, holdMs);
         const found = await runs.getRun({ runId, reach: request.caller.reach, waitMs }, request.released);
-        return runDetailToWire(await valueOfRead(request, found));
+        const run = await valueOfRead(request, found);
+        return { ...runDetailToWire(run), attempts: mapLazily(run.attempts, attemptToWire) };
       },
     },
     {

@@ -3,7 +3,7 @@ import type { Page, Paging } from '../../signals/query.ts';
 import type { Row } from '../../signals/rows/columns.ts';
 import { decodeTextFeedback } from '../../signals/rows/decode-records.ts';
 import { decodeHeld } from '../../signals/rows/held-rows.ts';
-import { decodeInTurns } from '../../signals/rows/in-turns.ts';
+import { decodeInTurns } from '../../in-turns.ts';
 import { storable } from '../../signals/storable.ts';
 import { binding } from '../binding.ts';
 import type { Ask, Database } from '../connection.ts';

@@ -3,7 +3,7 @@ import type { Expect, Page, SpanQuery, SpansReading, StoredSpan, TraceReading } 
 import { instantOf, spanIdAt, traceIdAt } from '../../signals/position.ts';
 import { kindCode, statusCodesOf } from '../../signals/rows/codes.ts';
 import { decodeSpan } from '../../signals/rows/decode.ts';
-import { decodeInTurns } from '../../signals/rows/in-turns.ts';
+import { decodeInTurns } from '../../in-turns.ts';
 import { isSpanId, isStorable, storable } from '../../signals/storable.ts';
 import { pageLength, type SpanPlace, weightOfAll } from '../../signals/span-places.ts';
 import { waterfall } from '../../signals/waterfall.ts';

@@ -3,7 +3,7 @@ import type { StoredSpan, TraceDetail, TraceSummary } from '../../signals/query.
 import type { Row } from '../../signals/rows/columns.ts';
 import { decodeSpan, decodeTrace } from '../../signals/rows/decode.ts';
 import { groupSpans } from '../../signals/rows/held-spans.ts';
-import { decodeInTurns } from '../../signals/rows/in-turns.ts';
+import { decodeInTurns } from '../../in-turns.ts';
 import { joiningOf, SUMMARY } from '../../signals/rows/joined-trace.ts';
 import { isSpanId, isTraceId } from '../../signals/storable.ts';
 import { waterfall, type WaterfallReader } from '../../signals/waterfall.ts';

@@ -2,7 +2,7 @@ import { traceIdAt } from '../../signals/position.ts';
 import type { Page, Position, TraceQuery, TraceSort, TraceSummary } from '../../signals/query.ts';
 import { decodeTrace } from '../../signals/rows/decode.ts';
 import { type Row, SUMMARY_COLUMNS } from '../../signals/rows/columns.ts';
-import { decodeInTurns } from '../../signals/rows/in-turns.ts';
+import { decodeInTurns } from '../../in-turns.ts';
 import { SUMMARY } from '../../signals/rows/joined-trace.ts';
 import { storable } from '../../signals/storable.ts';
 import { traceConditions } from '../../signals/trace-conditions.ts';

@@ -1,7 +1,7 @@
 import type { Order, Page, Paging, Position, Window } from '../../signals/query.ts';
 import { instantOf } from '../../signals/position.ts';
 import type { Row } from '../../signals/rows/columns.ts';
-import { decodeInTurns } from '../../signals/rows/in-turns.ts';
+import { decodeInTurns } from '../../in-turns.ts';
 import { isStorable, storable } from '../../signals/storable.ts';
 import { type Binding, binding } from '../binding.ts';
 import type { Ask } from '../connection.ts';

@@ -4,7 +4,7 @@ import type { Page, Paging } from '../../signals/query.ts';
 import type { Row } from '../../signals/rows/columns.ts';
 import { decodeTextFeedback } from '../../signals/rows/decode-records.ts';
 import { decodeHeld } from '../../signals/rows/held-rows.ts';
-import { decodeInTurns } from '../../signals/rows/in-turns.ts';
+import { decodeInTurns } from '../../in-turns.ts';
 import type { Ask, Database } from '../connection.ts';
 import { AUDIT, AUDIT_COLUMNS, auditRow } from './audit.ts';
 import { DATASETS, EXPERIMENTS, ITEMS } from './evaluation.ts';

@@ -2,7 +2,7 @@ import { tallyFacets } from '../../signals/facet-counts.ts';
 import type { FacetQuery, FacetReport } from '../../signals/query.ts';
 import { facetOf } from '../../signals/rows/codes.ts';
 import type { Row } from '../../signals/rows/columns.ts';
-import { decodeInTurns } from '../../signals/rows/in-turns.ts';
+import { decodeInTurns } from '../../in-turns.ts';
 import { traceConditions } from '../../signals/trace-conditions.ts';
 import { uuidArray } from '../arrays.ts';
 import type { Ask } from '../connection.ts';

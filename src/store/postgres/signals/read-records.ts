@@ -23,7 +23,7 @@ import {
   decodeProject,
   decodeScore,
 } from '../../signals/rows/decode-records.ts';
-import { decodeInTurns } from '../../signals/rows/in-turns.ts';
+import { decodeInTurns } from '../../in-turns.ts';
 import { isStorable, isTraceId } from '../../signals/storable.ts';
 import { int4Array } from '../arrays.ts';
 import type { Ask } from '../connection.ts';

@@ -4,7 +4,7 @@ import { instantOf, projectNumberAt, spanIdAt, traceIdAt } from '../../signals/p
 import { kindCode, statusCodesOf, storedFacet } from '../../signals/rows/codes.ts';
 import type { Row } from '../../signals/rows/columns.ts';
 import { decodeSpan } from '../../signals/rows/decode.ts';
-import { decodeInTurns } from '../../signals/rows/in-turns.ts';
+import { decodeInTurns } from '../../in-turns.ts';
 import { spanFacets } from '../../signals/span-facets.ts';
 import { pageLength, type SpanPlace, weightOfAll } from '../../signals/span-places.ts';
 import { waterfall } from '../../signals/waterfall.ts';

@@ -2,7 +2,7 @@ import type { ProjectReach } from '../../../model/scope.ts';
 import type { StoredSpan, TraceDetail, TraceSummary } from '../../signals/query.ts';
 import { CONTEXT_COLUMNS, type Row } from '../../signals/rows/columns.ts';
 import { decodeSpan, decodeTrace } from '../../signals/rows/decode.ts';
-import { decodeInTurns } from '../../signals/rows/in-turns.ts';
+import { decodeInTurns } from '../../in-turns.ts';
 import { joiningOf, SUMMARY } from '../../signals/rows/joined-trace.ts';
 import { waterfall, type WaterfallReader } from '../../signals/waterfall.ts';
 import { isSpanId, isTraceId } from '../../signals/storable.ts';

@@ -1,7 +1,7 @@
 import type { Page, Position, TraceQuery, TraceSort, TraceSummary } from '../../signals/query.ts';
 import { instantOf, projectNumberAt, traceIdAt } from '../../signals/position.ts';
 import { decodeTrace } from '../../signals/rows/decode.ts';
-import { decodeInTurns } from '../../signals/rows/in-turns.ts';
+import { decodeInTurns } from '../../in-turns.ts';
 import { type Row, SUMMARY_COLUMNS } from '../../signals/rows/columns.ts';
 import { mayBeNull, sortKeyAt, tracePosition, type TraceSortKey } from '../../signals/trace-position.ts';
 import { traceConditions } from '../../signals/trace-conditions.ts';

@@ -8,6 +8,7 @@ import { createRoomFlag, isRefusing, type RoomFlag } from '../room.ts';
 import { startThread, type Thread } from '../thread.ts';
 import { encodeChanges } from '../../runs/rows/encode-changes.ts';
 import type { RunsReaderOptions } from './reader-thread.ts';
+import { type PackedRun, unpackRun } from './record-pieces.ts';
 import { KEPT_ENTRIES } from './watch-journal.ts';
 import type { RunsWriterOptions } from './writer-thread.ts';
 
@@ -84,7 +85,10 @@ export const openSqliteRunStore = async (options: SqliteRunStoreOptions): Promis
   };
   // Another connection, which sees all that was committed when the question reaches it.
   const queries: RunQueries = {
-    findRun: (runId) => ask('findRun', runId),
+    findRun: async (runId) => {
+      const packed = await ask<PackedRun | undefined>('findRun', runId);
+      return packed && unpackRun(packed);
+    },
     listRuns: (query) => ask('listRuns', query),
     openRuns: (reach, limit) => ask('openRuns', reach, limit),
     countWaiting: (query, most) => ask('countWaiting', query, most),

@@ -28,7 +28,6 @@ import type {
   ActorRow,
   KeptActorQuery,
   RunListQuery,
-  RunRows,
   WorkerListQuery,
 } from '../../runs/run-queries.ts';
 import {
@@ -41,6 +40,7 @@ import {
   pageOfMatching,
   statusesOf,
 } from '../../runs/run-conditions.ts';
+import { type PackedRun, recordPieces } from './record-pieces.ts';
 import { limitQueriesOf } from './limits.ts';
 import type { MatchingRuns, RunFilter, WaitingCount } from '../../runs/run-filter.ts';
 import { lookupsOf } from './lookups.ts';
@@ -208,8 +208,8 @@ export const queriesOf = (db: Database.Database) => {
   };
 
   return {
-    findRun: (runId: string): RunRows | undefined => {
-      const stored = lookups.find({ kind: 'run', runId }) as RunRows['stored'] | undefined;
+    findRun: (runId: string): PackedRun | undefined => {
+      const stored = lookups.find({ kind: 'run', runId }) as PackedRun['stored'] | undefined;
       if (stored === undefined) return undefined;
       const outputs = new Map(
         all('SELECT step_id, visit, body FROM output WHERE run_id = ?', runId).map((row) => [
@@ -227,13 +227,15 @@ export const queriesOf = (db: Database.Database) => {
       return {
         stored,
         documents,
-        attempts,
+        attempts: recordPieces(attempts),
         timers: all('SELECT * FROM timer WHERE run_id = ? ORDER BY name', runId).map(timerOf),
         waits: all('SELECT * FROM wait WHERE run_id = ? ORDER BY ord', runId).map(waitOf),
-        children: all(
-          'SELECT * FROM run WHERE parent_run_id = ? ORDER BY parent_step_id, parent_visit, parent_index',
-          runId,
-        ).map(runOf),
+        children: recordPieces(
+          all(
+            'SELECT * FROM run WHERE parent_run_id = ? ORDER BY parent_step_id, parent_visit, parent_index',
+            runId,
+          ).map(runOf),
+        ),
       };
     },
 

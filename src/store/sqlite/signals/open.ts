@@ -23,7 +23,7 @@ import {
   encodeAudit,
 } from '../../signals/rows/decode-records.ts';
 import { decodeHeld, encodeKey } from '../../signals/rows/held-rows.ts';
-import { decodeInTurns } from '../../signals/rows/in-turns.ts';
+import { decodeInTurns } from '../../in-turns.ts';
 import { type EncodedPiece, encodeUnit, WHOLE_SIGNALS } from './encode.ts';
 import {
   decodeDataset,
