@@ -4,6 +4,7 @@ import type { FeedbackKind } from '../../../model/signal.ts';
 import { feedbackCount, type Judgements, meansOf, noJudgements } from '../../signals/judgements.ts';
 import type { FacetValue } from '../../signals/trace-facets.ts';
 import { storedFacet } from '../../signals/rows/codes.ts';
+import { insertPresent } from '../insert-present.ts';
 import { TOTAL_COLUMNS, totalColumns, totalRows } from '../../signals/rows/total-rows.ts';
 import type { Column, Row } from '../../signals/rows/columns.ts';
 
@@ -55,12 +56,7 @@ export const projectionOf = (
     .prepare<[number], [bigint, string, bigint]>('SELECT start_ns, facets, project FROM traces WHERE trace = ?')
     .raw()
     .safeIntegers();
-  const insertTrace = db.prepare(
-    `INSERT INTO traces (trace, project, trace_id, ${TOTAL_COLUMNS.join(', ')}, facets)
-     VALUES (${Array(TOTAL_COLUMNS.length + 4)
-       .fill('?')
-       .join(', ')})`,
-  );
+  const insertTrace = insertPresent(db, 'traces', ['trace', 'project', 'trace_id', ...TOTAL_COLUMNS, 'facets']);
   // SQLite writes every index of a column that is set, changed or not: a trace that is sent again would cost as much as a new one.
   const kept = [...TOTAL_COLUMNS, 'facets'];
   const updateTrace = db.prepare(
@@ -160,7 +156,7 @@ export const projectionOf = (
       const facetText = ids.join(',');
       touchHour(project, totals.startTime);
       if (isNew) {
-        insertTrace.run([trace, project, traceId, ...columns, facetText] as Column[]);
+        insertTrace([trace, project, traceId, ...columns, facetText]);
         for (const id of ids) insertEntry.run(id, totals.startTime, trace);
       } else {
         const stored = storedTrace.get(trace);

@@ -1,6 +1,7 @@
 import { CONTEXT_COLUMNS } from '../../signals/rows/columns.ts';
 import type Database from 'better-sqlite3';
 import type { WriteOutcome } from '../../signals/signal-store.ts';
+import { columnsOf, insertPresent } from '../insert-present.ts';
 import { sameContext } from '../../signals/rows/encode.ts';
 import { type HourKeeper, hourKeeperOf } from './keep-hours.ts';
 import { isWithText, type PayloadWriter, payloadWriterOf } from './write-payloads.ts';
@@ -17,25 +18,6 @@ const isSameSpan = (stored: Row, row: Row): boolean =>
       value === stored[at] ||
       (typeof stored[at] === 'bigint' && typeof value === 'number' && Number(stored[at]) === value),
   );
-
-const marks = (count: number): string => Array(count).fill('?').join(', ');
-
-/** An INSERT of all columns; tables name their columns in the order in which `encode.ts` makes rows. */
-const insertInto = (
-  db: Database.Database,
-  table: keyof typeof columnCounts,
-  before = '',
-  after = '',
-): Database.Statement => db.prepare(`INSERT ${before} INTO ${table} VALUES (${marks(columnCounts[table])}) ${after}`);
-
-const columnCounts = {
-  spans: 30,
-  logs: 16,
-  metric_points: 18,
-  scores: 20,
-  feedback: 14,
-  aspect_notes: 11,
-};
 
 /** Senders name projects as they like; numbers of more than so many are read from the file again. */
 const REMEMBERED_PROJECTS = 10_000;
@@ -82,14 +64,14 @@ export const unitWriterOf = (
   const findTrace = db
     .prepare<[string, number], number>('SELECT trace FROM traces WHERE trace_id = ? AND project = ?')
     .pluck();
-  const insertContext = db.prepare(
-    `INSERT INTO trace_contexts (trace, context, ${CONTEXT_COLUMNS}) VALUES (${marks(14)})`,
-  );
+  // Tables have their columns in the order in which `encode.ts` makes rows.
+  const insertInto = (table: string, after?: string) => insertPresent(db, table, columnsOf(db, table), after);
+  const insertContext = insertInto('trace_contexts');
   const contextsOfTrace = db
     .prepare<[number], Row>(`SELECT context, ${CONTEXT_COLUMNS} FROM trace_contexts WHERE trace = ?`)
     .raw();
   const dropUnusedContexts = db.prepare<[number, number]>(DROP_UNUSED_CONTEXTS);
-  const insertSpan = insertInto(db, 'spans', '', 'ON CONFLICT (trace, span_id) DO NOTHING');
+  const insertSpan = insertInto('spans', 'ON CONFLICT (trace, span_id) DO NOTHING');
   const findSpan = db
     .prepare<[number, string], Row>('SELECT * FROM spans WHERE trace = ? AND span_id = ?')
     .raw()
@@ -97,24 +79,24 @@ export const unitWriterOf = (
   const receiveAgain = db.prepare('UPDATE spans SET received_ns = ? WHERE span = ?');
   const deleteSpan = db.prepare('DELETE FROM spans WHERE span = ?');
   const keepOldText = db.prepare('INSERT INTO pending_erasures (span) VALUES (?)');
-  const insertLog = insertInto(db, 'logs');
-  const insertMetric = insertInto(db, 'metric_points');
+  const insertLog = insertInto('logs');
+  const insertMetric = insertInto('metric_points');
   const findScore = db
     .prepare<[number, string], [number, string | null]>(
       'SELECT score, trace_id FROM scores WHERE project = ? AND score_id = ?',
     )
     .raw();
   const deleteScore = db.prepare('DELETE FROM scores WHERE score = ?');
-  const insertScore = insertInto(db, 'scores');
+  const insertScore = insertInto('scores');
   const findFeedback = db
     .prepare<[number, string], [number, string | null]>(
       'SELECT feedback, trace_id FROM feedback WHERE project = ? AND feedback_id = ?',
     )
     .raw();
   const deleteFeedback = db.prepare('DELETE FROM feedback WHERE feedback = ?');
-  const insertFeedback = insertInto(db, 'feedback');
+  const insertFeedback = insertInto('feedback');
   const deleteNote = db.prepare('DELETE FROM aspect_notes WHERE project = ? AND note_id = ?');
-  const insertNote = insertInto(db, 'aspect_notes');
+  const insertNote = insertInto('aspect_notes');
 
   const payloads = payloadWriterOf(db);
   const hours = hourKeeperOf(db, hourSettledMs);
@@ -172,7 +154,7 @@ export const unitWriterOf = (
         if (sameContext(values, context)) return place;
         if (place >= next) next = place + 1;
       }
-      insertContext.run([entry.trace, next, ...context]);
+      insertContext([entry.trace, next, ...context]);
       known.set(next, context);
       return next;
     });
@@ -194,7 +176,7 @@ export const unitWriterOf = (
       replacedText = true;
     } else payloads.drop(old);
     deleteSpan.run(old);
-    insertSpan.run(row);
+    insertSpan(row);
     payloads.add(payload);
     entry.atHand = undefined;
     hours.touch(entry.project, found[SPAN.start] as bigint);
@@ -222,7 +204,7 @@ export const unitWriterOf = (
       row[SPAN.project] = entry.project;
       const payload = (payloadRows[i] as Row).slice();
       payload[0] = (payload[0] as number) + firstSpan;
-      if (insertSpan.run(row).changes === 0) {
+      if (insertSpan(row).changes === 0) {
         replaceSpan(row, payload, entry);
         continue;
       }
@@ -255,7 +237,7 @@ export const unitWriterOf = (
         deleteScore.run(old[0]);
         touchJudged(mine, old[1], project);
       }
-      insertScore.run([null, project, ...row.slice(1)]);
+      insertScore([null, project, ...row.slice(1)]);
       touchJudged(mine, row[2] as string | null, project);
     }
   };
@@ -269,7 +251,7 @@ export const unitWriterOf = (
         deleteFeedback.run(old[0]);
         touchJudged(mine, old[1], project);
       }
-      insertFeedback.run([null, project, ...row.slice(1)]);
+      insertFeedback([null, project, ...row.slice(1)]);
       touchJudged(mine, row[2] as string | null, project);
     }
   };
@@ -277,14 +259,14 @@ export const unitWriterOf = (
   const writePiece = (mine: Map<string, TouchedTrace>, rows: UnitRows, firstSpan: number): void => {
     const [, , , , , logs, metrics, scores, feedback, notes] = rows;
     writeSpans(mine, rows, firstSpan);
-    for (const [project, ...row] of logs) insertLog.run([null, projectNumber(project as string), ...row]);
-    for (const [project, ...row] of metrics) insertMetric.run([null, projectNumber(project as string), ...row]);
+    for (const [project, ...row] of logs) insertLog([null, projectNumber(project as string), ...row]);
+    for (const [project, ...row] of metrics) insertMetric([null, projectNumber(project as string), ...row]);
     writeScores(mine, scores);
     writeFeedback(mine, feedback);
     for (const [name, ...row] of notes) {
       const project = projectNumber(name as string);
       deleteNote.run(project, row[0]);
-      insertNote.run([null, project, ...row]);
+      insertNote([null, project, ...row]);
     }
   };
 
