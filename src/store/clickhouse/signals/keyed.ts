@@ -76,22 +76,30 @@ export const nextTraces = (
   return { traces, to: list.length };
 };
 
-/** Asks about keys, in portions. @param print the statement, given the parameter that holds them */
-export const askKeys = async <R extends readonly unknown[]>(
+/** Asks about keys, as many at a time as a statement can name. */
+const askPortions = async <K extends Key, R extends readonly unknown[]>(
+  ask: Ask,
+  keys: readonly K[],
+  print: (portion: readonly K[], to: Binding) => string,
+  more: Params,
+): Promise<R[]> => {
+  const found: R[] = [];
+  for (const portion of portions(keys)) {
+    const to = binding('key');
+    const sql = print(portion, to);
+    found.push(...(await ask<R>(sql, { ...more, ...to.params })));
+  }
+  return found;
+};
+
+/** Asks about keys. @param print the statement, given the parameter that holds them */
+export const askKeys = <R extends readonly unknown[]>(
   ask: Ask,
   keys: readonly Key[],
   type: string,
   print: (keys: string) => string,
   more: Params = {},
-): Promise<R[]> => {
-  const found: R[] = [];
-  for (const portion of portions(keys)) {
-    const { bind, params } = binding('key');
-    const sql = print(bind(tuples(portion), type));
-    found.push(...(await ask<R>(sql, { ...more, ...params })));
-  }
-  return found;
-};
+): Promise<R[]> => askPortions(ask, keys, (portion, { bind }) => print(bind(tuples(portion), type)), more);
 
 /**
  * The condition that a row is of one of these traces. Ids by themselves are found in half of the time that pairs of project and id take.
@@ -112,18 +120,11 @@ export const ofTraces = (traces: readonly TraceKey[], { bind }: Binding, row = '
   return parts.length === 1 ? (parts[0] as string) : `(${parts.join(' OR ')})`;
 };
 
-/** Asks about traces, in portions. @param print the statement, given the condition that a row is of one of them */
-export const askTraces = async <R extends readonly unknown[]>(
+/** Asks about traces. @param print the statement, given the condition that a row is of one of them */
+export const askTraces = <R extends readonly unknown[]>(
   ask: Ask,
   traces: readonly TraceKey[],
   row: string,
   print: (isOfTraces: string) => string,
   more: Params = {},
-): Promise<R[]> => {
-  const found: R[] = [];
-  for (const portion of portions(traces)) {
-    const to = binding('key');
-    found.push(...(await ask<R>(print(ofTraces(portion, to, row)), { ...more, ...to.params })));
-  }
-  return found;
-};
+): Promise<R[]> => askPortions(ask, traces, (portion, to) => print(ofTraces(portion, to, row)), more);
