@@ -29,7 +29,7 @@ describe('storage of the deployment check, on ClickHouse', () => {
     const opened = await openColumnar(await aStore(), false);
     expect(opened.findings.map(({ level }) => level)).toEqual(['ok', 'ok']);
     expect(opened.findings[0]?.message).toMatch(
-      /^http:\/\/127.*\(database svc_\d+, user default\) answers: ClickHouse \d+\.\d+.*, schema version 4$/,
+      /^http:\/\/127.*\(database svc_\d+, user default\) answers: ClickHouse \d+\.\d+.*, schema version 5$/,
     );
     expect(opened.findings[1]?.message).toBe('a probe span survived write, read and delete');
     if (!('reads' in opened)) throw new Error('it cannot be asked');
@@ -69,7 +69,7 @@ describe('storage of the deployment check, on ClickHouse', () => {
 
   it('a newer schema is a fault, and is not asked', async () => {
     const address = await aStore();
-    await server.run(`INSERT INTO schema_version (store, version) VALUES ('signals', 5)`, address.database);
+    await server.run(`INSERT INTO schema_version (store, version) VALUES ('signals', 6)`, address.database);
     const opened = await openColumnar(address, false);
     await opened.close();
     expect(opened.findings.map(({ level }) => level)).toEqual(['ok', 'fault']);

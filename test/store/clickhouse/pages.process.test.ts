@@ -145,6 +145,26 @@ describe('a page over rows that are not merged', () => {
     );
   });
 
+  it('holds the traces of a project that is small among others, in each order, and asks the index alone no second time', () =>
+    unmerged(async ({ store, database }) => {
+      const inProject = (project: string, n: number): Span =>
+        aTrace(n, { startTime: T0 + BigInt(n), correlation: { project } });
+      const own = [1, 2, 3, 4, 5];
+      const others = Array.from({ length: 80 }, (_, n) => inProject(n % 2 === 0 ? 'a' : 'c', n + 10));
+      await write(store, ...own.map((n) => inProject('b', n)), ...others, inProject('b', 200));
+      for (const sort of ['start_time', 'duration', 'cost', 'span_count'] as const)
+        for (const order of ['asc', 'desc'] as const)
+          expect(new Set(await listed(store, { projects: ['b'], sort, order }))).toEqual(new Set([...own, 200]));
+      expect(await listed(store, { projects: ['b'] })).toEqual([200, ...own.toReversed()]);
+      expect(await listed(store, { projects: ['a', 'c'], limit: 100 })).toHaveLength(80);
+      expect(await listed(store, { projects: 'all', limit: 100 })).toHaveLength(86);
+      const asked: string[] = [];
+      const noting = watched(database, (sql) => void asked.push(sql.includes('indexHint') ? 'index' : 'column'));
+      const page = await listTraces(noting, traces({ projects: ['b'], limit: 3 }));
+      expect(page.items.map(({ traceId }) => traceId)).toEqual([200, 5, 4].map(traceIdOf));
+      expect(asked).toEqual(['index', 'column']);
+    }));
+
   it('passes over more replaced rows than it reads at once, and finds the trace at its place', () =>
     unmerged(async ({ store }) => {
       await write(store, aTrace(2), aTrace(3, { startTime: T0 + 1n }));
@@ -260,7 +280,7 @@ describe('a search', () => {
       const ways = new Set<string>();
       const noting = watched(database, (sql) => {
         if (sql.includes('AS key FROM traces AS t WHERE'))
-          ways.add(sql.includes('t.trace_id IN (SELECT') ? 'matches' : 'walk');
+          ways.add(sql.includes('cityHash64(t.trace_id) IN (SELECT') ? 'matches' : 'walk');
       });
       const found = async (q: string, limit: number) => {
         ways.clear();

@@ -296,9 +296,9 @@ describe('the start on ClickHouse', () => {
   it('a database of a newer release is refused, and left as it is', async () => {
     const address = server.create();
     await (await openClickHouseSignalStore({ address })).close();
-    await server.run(`INSERT INTO schema_version (store, version) VALUES ('signals', 5)`, address.database);
+    await server.run(`INSERT INTO schema_version (store, version) VALUES ('signals', 6)`, address.database);
     await expect(openClickHouseSignalStore({ address })).rejects.toThrow(
-      /^signal store: the database has schema version 5, and this release knows 4/,
+      /^signal store: the database has schema version 6, and this release knows 5/,
     );
   });
 

@@ -193,7 +193,14 @@ export const answersOf = async (store: SignalStore, asked: Question): Promise<[s
     ['runs', await store.runTotals(run)],
     ['latency', await store.latencyPercentile(run, 0.5)],
     ['scores of a scorer', await store.scoreSample(run, asked.word)],
-    ['statistics', await store.scoreStatistics(asked.word, projects)],
+    [
+      'statistics',
+      // Squares of no finite length are added in an order of each engine's own.
+      (await store.scoreStatistics(asked.word, projects)).map(({ stddev, ...rest }) => ({
+        ...rest,
+        ...given({ stddev: stddev === undefined ? undefined : Number(stddev.toPrecision(12)) }),
+      })),
+    ],
   ];
 };
 

@@ -120,11 +120,19 @@ export const ofTraces = (traces: readonly TraceKey[], { bind }: Binding, row = '
   return parts.length === 1 ? (parts[0] as string) : `(${parts.join(' OR ')})`;
 };
 
-/** Asks about traces. @param print the statement, given the condition that a row is of one of them */
+/** Hashes of their ids, as `spans.trace_hash` has them. */
+const hashesOf = (traces: readonly TraceKey[], { bind }: Binding): string =>
+  `(SELECT cityHash64(arrayJoin(${bind(
+    traces.map(([, traceId]) => traceId),
+    'Array(String)',
+  )})))`;
+
+/** Asks about traces. @param print the statement, given the condition that a row is of one of them, and hashes of their ids */
 export const askTraces = <R extends readonly unknown[]>(
   ask: Ask,
   traces: readonly TraceKey[],
   row: string,
-  print: (isOfTraces: string) => string,
+  print: (isOfTraces: string, hashes: () => string) => string,
   more: Params = {},
-): Promise<R[]> => askPortions(ask, traces, (portion, to) => print(ofTraces(portion, to, row)), more);
+): Promise<R[]> =>
+  askPortions(ask, traces, (portion, to) => print(ofTraces(portion, to, row), () => hashesOf(portion, to)), more);

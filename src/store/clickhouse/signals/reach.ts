@@ -13,3 +13,7 @@ export const inReach = (reach: ProjectReach, { bind }: Binding, row = ''): strin
         reach.filter((project) => isStorable(project) && project !== NO_PROJECT),
         'Array(String)',
       )}`;
+
+/** The same of a project that was read. */
+export const isInReach = (reach: ProjectReach, project: string): boolean =>
+  project !== NO_PROJECT && (reach === 'all' || reach.includes(project));

@@ -38,6 +38,9 @@ export const WORDS_INDEX = 'words_index';
 /** Ids of traces are drawn, so that each part of a table has some of every range of them: this says which have one. */
 const TRACE_IDS_INDEX = 'trace_ids_index trace_id TYPE bloom_filter(0.001) GRANULARITY 1';
 
+/** What is looked up of a trace's id where its spans are: eight bytes for 32. An id that is not asked for may have the same. */
+const TRACE_HASH = 'trace_hash UInt64 MATERIALIZED cityHash64(trace_id) CODEC(LZ4)';
+
 /** Spans with their payloads, JSON as text: what a sender wrote comes back as it was written. `weight` is that as JSON, in bytes. */
 export const SPANS: Table = {
   table: 'spans',
@@ -71,6 +74,7 @@ export const SPANS: Table = {
     'INDEX version_index version TYPE minmax',
     `INDEX ${TRACE_IDS_INDEX}`,
   ],
+  computed: [TRACE_HASH],
 };
 
 const ofTotal = (name: string): ColumnType => {
@@ -299,7 +303,7 @@ const createVersioned = (of: Table, layout: Layout): string => {
 /** Statements that bring tables of earlier builds to what `createTables` makes. They too may run beside each other, and again. */
 export const extendTables = ({ on }: Layout): readonly string[] => [
   `ALTER TABLE ${TRACES.table}${on} ADD COLUMN IF NOT EXISTS ${SUMMARY}, ADD INDEX IF NOT EXISTS ${FACETS_INDEX}, ADD INDEX IF NOT EXISTS ${TRACE_IDS_INDEX}`,
-  `ALTER TABLE ${SPANS.table}${on} ADD INDEX IF NOT EXISTS ${TRACE_IDS_INDEX}`,
+  `ALTER TABLE ${SPANS.table}${on} ADD COLUMN IF NOT EXISTS ${TRACE_HASH}, ADD INDEX IF NOT EXISTS ${TRACE_IDS_INDEX}`,
 ];
 
 /** Minutes for which a window of a ceiling is kept: clocks of services may differ a little. */
