@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { startDaemon } from '../test/daemon.ts';
 import { benchFolder, residentMiB } from './serve.ts';
 
-const SETTLED_MS = 4_000;
+const SETTLED_MS = 6_000;
 
 const measure = async (what: string, flags: readonly string[]): Promise<void> => {
   const folder = benchFolder();

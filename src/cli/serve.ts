@@ -73,7 +73,7 @@ import { version } from './version.ts';
 import { openWatchers, watchWarnings } from './watch.ts';
 
 /** After the start's own work: threads are up, the first requests of clients that waited for the start are through. */
-const SETTLE_AFTER_MS = 1_000;
+const SETTLE_AFTER_MS = 3_000;
 /** Of the time a stop may take, what the parts after the connections get. */
 const STOP_GRACE_MS = 4_000;
 /** Of that, how long forwarding may try to deliver what it holds; the store comes after it. */
@@ -407,7 +407,6 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
     await store.close();
     throw error;
   }
-  void compileReads();
   const holder = randomUUID();
   const dutyOf = (name: string, taken?: () => void): Duty =>
     sharing === undefined ? ownDuty : startDuty({ name, holder, sharing, ...(taken === undefined ? {} : { taken }) });
@@ -481,7 +480,7 @@ const start = async (settings: Settings, log: Logger): Promise<void> => {
     },
     'listening',
   );
-  setTimeout(settleAfterStart, SETTLE_AFTER_MS).unref();
+  setTimeout(() => void compileReads().then(settleAfterStart), SETTLE_AFTER_MS).unref();
 };
 
 /**

@@ -2,9 +2,9 @@ import { expect, it } from 'vitest';
 import { temporaryFolder } from '../daemon.ts';
 import { killLoop } from './kill-loop.ts';
 
-const CYCLES = 25;
+const CYCLES = 16;
 
-it('keeps every acknowledged batch, whole and once, over 25 SIGKILLs under load', async () => {
+it('keeps every acknowledged batch, whole and once, over 16 SIGKILLs under load', async () => {
   const folder = temporaryFolder();
   const seed = Date.now() % 1_000_000;
   console.log(`kill loop seed ${seed}`);

@@ -3,13 +3,15 @@ import { temporaryFolder } from '../daemon.ts';
 import { runsKillLoop } from './runs-kill-loop.ts';
 
 const CYCLES = 20;
+/** Short ones: what there is to check grows with the load between two faults. */
+const CYCLE_MS = 700;
 
 it('keeps every acknowledged step, pause, restart, action on many runs and scheduled time, with one winner and no gap, over 20 faults of daemon and workers', async () => {
   const folder = temporaryFolder();
   const seed = Date.now() % 1_000_000;
   console.log(`runs kill loop seed ${seed}`);
   try {
-    const figures = await runsKillLoop({ cycles: CYCLES, seed, folder: folder.path });
+    const figures = await runsKillLoop({ cycles: CYCLES, cycleMs: CYCLE_MS, seed, folder: folder.path });
     expect(figures.cycles).toBe(CYCLES);
     expect(figures.daemonKills + figures.workerKills + figures.workerStops).toBeGreaterThanOrEqual(CYCLES);
     expect(figures.acknowledgedCompletes).toBeGreaterThan(CYCLES);

@@ -435,8 +435,8 @@ export const apiOperations = (): ReadonlyMap<string, CompiledOperation> => {
 };
 
 /**
- * Compiles what checks the parameters of reads, one validator a turn of the loop: the first question of a process then waits for none,
- * and nothing that arrives meanwhile waits for more than one.
+ * Compiles what checks the parameters of reads, one validator a turn of the loop: what is first asked some seconds after a start waits for
+ * none, and nothing that arrives meanwhile waits for more than one.
  */
 export const compileReads = async (
   operations: Iterable<CompiledOperation> = apiOperations().values(),
