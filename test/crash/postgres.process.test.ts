@@ -151,7 +151,10 @@ describe('two services on one PostgreSQL database', () => {
     await eventually('the report', () => reports.length > 0);
     expect(reports).toEqual(['first']);
     // One that dies between the answer of the receiver and this row is reported once more: no report is lost.
-    await eventually('the report to be noted', () => server.run('SELECT count(*) FROM reported_conditions', url) === '1');
+    await eventually(
+      'the report to be noted',
+      () => server.run('SELECT count(*) FROM reported_conditions', url) === '1',
+    );
 
     await one.stop('SIGKILL');
     for (let n = 0; n < 2; n += 1) expect((await post(other.url, otlpEntry(1, now()), agent)).status).toBe(200);
