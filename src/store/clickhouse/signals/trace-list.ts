@@ -121,7 +121,12 @@ export const listOf = (
     compareKeys(a.key, b.key, sign) ||
     sign * (compareBytes(a.trace[1], b.trace[1]) || compareBytes(a.trace[0], b.trace[0]));
   const byKey = `ORDER BY key ${direction}${mayBeNull[query.sort] ? ' NULLS LAST' : ''}`;
-  const inOrder = (limit: number): string => `${byKey}, t.trace_id ${direction}, t.project ${direction} LIMIT ${limit}`;
+  // Among the traces of one project no two have an id, and its column is not read.
+  const byIds =
+    query.projects !== 'all' && query.projects.length === 1
+      ? `t.trace_id ${direction}`
+      : `t.trace_id ${direction}, t.project ${direction}`;
+  const inOrder = (limit: number): string => `${byKey}, ${byIds} LIMIT ${limit}`;
   const reach = (to: Binding): string => inReach(query.projects, to, 't.');
   const fitting = (to: Binding): readonly string[] => [
     't.is_deleted = 0',
