@@ -73,6 +73,8 @@ const ofReads: ClickHouseSettings = {
   optimize_move_to_prewhere_if_final: 1,
   // Pages read many small pieces, mostly out of memory, and a pool of threads costs more than each of them.
   local_filesystem_read_method: 'pread',
+  // A statement that reads a table twice sees one state of it.
+  enable_shared_storage_snapshot_in_query: 1,
   // With it the server (26.7) does not read a text index, and cuts the words of `hasAllTokens` by another rule than that of the index.
   use_top_k_dynamic_filtering: 0,
 };

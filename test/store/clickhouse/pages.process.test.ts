@@ -165,6 +165,17 @@ describe('a page over rows that are not merged', () => {
       expect(asked).toEqual(['index', 'column']);
     }));
 
+  it('holds the traces of a project where another has parts of all of them, which come first', () =>
+    unmerged(async ({ store }) => {
+      const numbers = Array.from({ length: 1_100 }, (_, n) => n + 1);
+      const part = (project: string, n: number, fields: Parameters<typeof aSpan>[0] = {}): Span =>
+        aTrace(n, { startTime: T0 + BigInt(n), correlation: { project }, ...fields });
+      await write(store, ...numbers.map((n) => part('a', n, { startTime: T0 + 2_000n, cost: priced(n / 1_000) })));
+      await write(store, ...numbers.map((n) => part('b', n)));
+      for (const sort of ['start_time', 'cost'] as const)
+        expect(await listed(store, { projects: ['b'], sort, limit: 400 })).toEqual(numbers.toReversed());
+    }));
+
   it('passes over more replaced rows than it reads at once, and finds the trace at its place', () =>
     unmerged(async ({ store }) => {
       await write(store, aTrace(2), aTrace(3, { startTime: T0 + 1n }));

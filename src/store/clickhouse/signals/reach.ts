@@ -1,4 +1,4 @@
-import type { ProjectReach } from '../../../model/scope.ts';
+import { type ProjectReach, reaches } from '../../../model/scope.ts';
 import { isStorable } from '../../signals/storable.ts';
 import type { Binding } from '../binding.ts';
 
@@ -16,4 +16,4 @@ export const inReach = (reach: ProjectReach, { bind }: Binding, row = ''): strin
 
 /** The same of a project that was read. */
 export const isInReach = (reach: ProjectReach, project: string): boolean =>
-  project !== NO_PROJECT && (reach === 'all' || reach.includes(project));
+  project !== NO_PROJECT && reaches(reach, project);

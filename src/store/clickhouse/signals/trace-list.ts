@@ -51,6 +51,12 @@ export const columnOf = ({ sort, hasScore }: TraceQuery, { bind }: Binding): str
   }
 };
 
+/** A key in a statement. A number goes as its bits: servers before 26.7 read the digits of some as those of the number beside it. */
+const bindKey = (sort: TraceSort, key: bigint | number, bind: Binding['bind']): string =>
+  types[sort] === 'Float64'
+    ? `reinterpretAsFloat64(${bind(new BigUint64Array(Float64Array.of(Number(key)).buffer)[0], 'UInt64')})`
+    : bind(key, types[sort]);
+
 /** The condition that a trace `t` stands behind a place. Traces without a key come last. */
 const printBehind = (
   { sort, order }: TraceQuery,
@@ -61,14 +67,14 @@ const printBehind = (
   const beyond = order === 'desc' ? '<' : '>';
   const tie = `(t.trace_id, t.project) ${beyond} (${bind(traceId, 'String')}, ${bind(project, 'String')})`;
   if (key === null) return `(${column} IS NULL AND ${tie})`;
-  const own = bind(key, types[sort]);
+  const own = bindKey(sort, key, bind);
   const orNone = mayBeNull[sort] ? ` OR ${column} IS NULL` : '';
   return `(${column} ${beyond} ${own} OR (${column} = ${own} AND ${tie})${orNone})`;
 };
 
 /** The condition that a key stands behind another or beside it. */
 const printFromKey = ({ sort, order }: TraceQuery, column: string, key: bigint | number, { bind }: Binding): string => {
-  const notBefore = `${column} ${order === 'desc' ? '<=' : '>='} ${bind(key, types[sort])}`;
+  const notBefore = `${column} ${order === 'desc' ? '<=' : '>='} ${bindKey(sort, key, bind)}`;
   return mayBeNull[sort] ? `(${notBefore} OR ${column} IS NULL)` : notBefore;
 };
 
@@ -83,7 +89,7 @@ const compareKeys = (a: TraceSortKey, b: TraceSortKey, sign: 1 | -1): number => 
 /** Orders of which few traces have the same key. */
 const hasKeysThatDiffer = ({ sort }: TraceQuery): boolean => sort === 'start_time' || sort === 'duration';
 
-/** The newest stored row of a trace; its row is absent where it is heavy. */
+/** A trace of the list, by its current row, which is absent where it is heavy. */
 export type Found = { readonly place: Place; readonly weight: number; readonly row: Row | undefined };
 /** Places of stored rows in order, whether they are the last, and current rows of their traces where they were read at once. */
 export type Near = {
@@ -104,8 +110,14 @@ type StoredRow = [
   weight: string,
   summary: string,
 ];
-/** A row of the table: of those of one trace the newest counts. */
-type Stored = Found & { readonly version: bigint; readonly fits: boolean };
+/** A row of the table: of those of one trace the newest counts. Two of one version hold the same. */
+type Stored = {
+  readonly place: Place;
+  readonly version: bigint;
+  readonly fits: boolean;
+  readonly weight: number;
+  readonly summary: string;
+};
 
 /** Ways to read a stretch of the list. */
 export const listOf = (
@@ -128,6 +140,7 @@ export const listOf = (
       : `t.trace_id ${direction}, t.project ${direction}`;
   const inOrder = (limit: number): string => `${byKey}, ${byIds} LIMIT ${limit}`;
   const reach = (to: Binding): string => inReach(query.projects, to, 't.');
+  const isOwn = ({ trace: [project] }: Place): boolean => isInReach(query.projects, project);
   const fitting = (to: Binding): readonly string[] => [
     't.is_deleted = 0',
     ...(printFilter(conditions, to)?.parts ?? []),
@@ -153,7 +166,7 @@ export const listOf = (
       version: BigInt(version),
       fits: fits === 1,
       weight: Number(weight),
-      row: summary === '' ? undefined : parseRow(summary),
+      summary,
     }));
   };
   /** Those that count, by their traces. `FINAL`, which finds them in the server, merges all parts of the table for it. */
@@ -164,29 +177,36 @@ export const listOf = (
       const other = newest.get(name);
       if (other === undefined || one.version > other.version) newest.set(name, one);
     }
-    return new Map([...newest].filter(([, { fits, place }]) => fits && isInReach(query.projects, place.trace[0])));
+    return new Map(
+      [...newest]
+        .filter(([, { fits, place }]) => fits && isOwn(place))
+        .map(([name, { place, weight, summary }]) => [
+          name,
+          { place, weight, row: summary === '' ? undefined : parseRow(summary) },
+        ]),
+    );
   };
 
   /**
-   * The first places, of any project.
+   * The first places of stored rows.
    * @param near the statement that reads them
-   * @param isBehind what it says of a place
+   * @param isNear what it says of a place, where current rows are wanted too
    */
   const askFirst = async (
     near: string,
     to: Binding,
     column: string,
     limit: number,
-    isBehind: ((place: Place) => boolean) | undefined,
+    isNear: ((place: Place) => boolean) | undefined,
   ): Promise<Near> => {
-    if (isBehind === undefined) {
+    if (isNear === undefined) {
       const rows = await ask<[project: string, traceId: string, key: Key]>(near, to.params);
       return { places: rows.map((row) => readPlace(...row)), isOver: rows.length < limit };
     }
     // One statement, which sees one state of the table: what it found first are the first of all that it reads of their traces.
     const stored = await askStored(to, column, `t.trace_id IN (SELECT trace_id FROM (${near}))`);
     const places = stored
-      .flatMap(({ place, fits }) => (fits && isBehind(place) ? [place] : []))
+      .flatMap(({ place, fits }) => (fits && isNear(place) ? [place] : []))
       .sort(inListOrder)
       .slice(0, limit);
     return { places, isOver: places.length < limit, current: newestOf(stored) };
@@ -212,8 +232,9 @@ export const listOf = (
       ? [reach(to), ...fitting(to), ...(search === undefined ? [] : [search.print(to)])]
       : storedParts(to, isLoose);
     if (after !== undefined) parts.push(printBehind(query, column, after, to));
-    const isBehind = withRows ? (place: Place) => after === undefined || inListOrder(place, after) > 0 : undefined;
-    return askFirst(nearOf(column, parts, inOrder(limit), isExact), to, column, limit, isBehind);
+    const isNear = (place: Place): boolean =>
+      (isLoose || isOwn(place)) && (after === undefined || inListOrder(place, after) > 0);
+    return askFirst(nearOf(column, parts, inOrder(limit), isExact), to, column, limit, withRows ? isNear : undefined);
   };
   /**
    * The same in less time: by the key alone the server reads the ids of the rows that it gives, and of no others. Rows with the last key may be
@@ -230,10 +251,10 @@ export const listOf = (
     const column = columnOf(query, to);
     const parts = storedParts(to, isLoose);
     if (after !== undefined) parts.push(printFromKey(query, column, after.key, to));
-    const isBehind = withRows
-      ? ({ key }: Place) => after === undefined || compareKeys(key, after.key, sign) >= 0
-      : undefined;
-    const first = await askFirst(nearOf(column, parts, `${byKey} LIMIT ${limit}`), to, column, limit, isBehind);
+    const isNear = (place: Place): boolean =>
+      (isLoose || isOwn(place)) && (after === undefined || compareKeys(place.key, after.key, sign) >= 0);
+    const near = nearOf(column, parts, `${byKey} LIMIT ${limit}`);
+    const first = await askFirst(near, to, column, limit, withRows ? isNear : undefined);
     const last = first.places.at(-1)?.key;
     const behind = first.places
       .filter((place) => after === undefined || inListOrder(place, after) > 0)
@@ -257,7 +278,7 @@ export const listOf = (
       if (isExact) return firstInOrder(after, limit, false, false, true);
       for (;;) {
         const all = await first(after, limit, withRows);
-        const places = all.places.filter(({ trace: [project] }) => isInReach(query.projects, project));
+        const places = all.places.filter(isOwn);
         if (!isLoose || all.isOver || 2 * places.length >= all.places.length) return { ...all, places };
         // So small a project lies between others.
         isLoose = false;
