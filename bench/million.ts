@@ -245,7 +245,7 @@ try {
   const daemon = await startDaemon(folder.path);
   console.log(`load before: ${loadavg()[0]?.toFixed(1)}`);
   console.log(`start to listening: ${(performance.now() - opened).toFixed(0)} ms`);
-  await sleep(2_000);
+  await sleep(6_000);
   console.log(`idle memory: ${residentMiB(daemon.process.pid ?? 0).toFixed(0)} MiB`);
   const list = (query: () => string) => () => `/v1/api/traces?limit=50&${query()}`;
   const lists: readonly (readonly [string, () => string])[] = [

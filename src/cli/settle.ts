@@ -2,7 +2,8 @@ import { flushCompileCache } from 'node:module';
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-/** How often the process looks whether it has become quiet, in milliseconds. */
+/** When the process first looks whether it is quiet, and how often after that, in milliseconds. */
+const FIRST_LOOK_MS = 1_000;
 const LOOK_EVERY_MS = 5_000;
 /** Share of the time since the last look below which the process was quiet. */
 const QUIET_SHARE = 0.02;
@@ -18,9 +19,9 @@ export type Quiet = {
   readonly collect: () => void;
 };
 
-/** @returns what is to be called at each look: it collects when the process is quiet and its heap has grown since */
+/** @returns what is to be called at each look: it collects when the process is quiet, first and whenever its heap has grown since */
 export const createSettling = ({ busyShare, heapBytes, collect }: Quiet): (() => void) => {
-  let settledBytes = heapBytes();
+  let settledBytes = -Infinity;
   return () => {
     if (busyShare() >= QUIET_SHARE || heapBytes() < settledBytes + WORTHWHILE_BYTES) return;
     collect();
@@ -56,7 +57,7 @@ const thisProcess = (): Quiet => {
  */
 export const settleAfterStart = (): void => {
   flushCompileCache();
-  const process = thisProcess();
-  process.collect();
-  setInterval(createSettling(process), LOOK_EVERY_MS).unref();
+  const look = createSettling(thisProcess());
+  setTimeout(look, FIRST_LOOK_MS).unref();
+  setInterval(look, LOOK_EVERY_MS).unref();
 };

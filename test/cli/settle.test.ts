@@ -19,23 +19,29 @@ const settlingOf = (process: { share: number; mebibytes: number }) => {
   };
 };
 
-it('collects once after a busy time, when the process is quiet', () => {
-  const process = { share: 0, mebibytes: 20 };
+it('collects what the start left when the process is quiet, and no sooner', () => {
+  const process = { share: 0.02, mebibytes: 20 };
   const collectionsAfterLook = settlingOf(process);
-  expect(collectionsAfterLook()).toBe(0);
-  Object.assign(process, { share: 0.02, mebibytes: 300 });
   expect(collectionsAfterLook()).toBe(0);
   process.share = 0.019;
   expect(collectionsAfterLook()).toBe(1);
   expect(collectionsAfterLook()).toBe(1);
 });
 
+it('collects once after a busy time, when the process is quiet', () => {
+  const process = { share: 0, mebibytes: 20 };
+  const collectionsAfterLook = settlingOf(process);
+  expect(collectionsAfterLook()).toBe(1);
+  Object.assign(process, { share: 0.02, mebibytes: 300 });
+  expect(collectionsAfterLook()).toBe(1);
+  process.share = 0.019;
+  expect(collectionsAfterLook()).toBe(2);
+  expect(collectionsAfterLook()).toBe(2);
+});
+
 it('leaves a heap alone that has hardly grown since it was settled', () => {
   const process = { share: 0, mebibytes: 20 };
   const collectionsAfterLook = settlingOf(process);
-  process.mebibytes = 35.9;
-  expect(collectionsAfterLook()).toBe(0);
-  process.mebibytes = 36;
   expect(collectionsAfterLook()).toBe(1);
   process.mebibytes = 40.9;
   expect(collectionsAfterLook()).toBe(1);
