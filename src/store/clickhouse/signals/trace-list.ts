@@ -119,6 +119,19 @@ type Stored = {
   readonly summary: string;
 };
 
+/**
+ * How rows that do not count are kept out: `loose` leaves it to the index to keep projects apart, so that rows beside those of a project are
+ * read too and its column is not; `strict` reads that column; `exact` keeps out rows that are replaced, and traces without the words, as well.
+ */
+type Care = 'loose' | 'strict' | 'exact';
+/** What is read of the order: places behind one, at most so many, with current rows of their traces or without. */
+type Reading = {
+  readonly after: Place | undefined;
+  readonly limit: number;
+  readonly withRows: boolean;
+  readonly care: Care;
+};
+
 /** Ways to read a stretch of the list. */
 export const listOf = (
   { ask }: Database,
@@ -147,7 +160,7 @@ export const listOf = (
   ];
   const readPlace = (project: string, traceId: string, key: Key): Place => ({
     trace: [project, traceId],
-    key: key === null || types[query.sort] === 'Float64' ? (key === null ? null : Number(key)) : BigInt(key),
+    key: key === null ? null : types[query.sort] === 'Float64' ? Number(key) : BigInt(key),
   });
 
   /** What a row may weigh to be read at once. */
@@ -211,49 +224,40 @@ export const listOf = (
       .slice(0, limit);
     return { places, isOver: places.length < limit, current: newestOf(stored) };
   };
-  const nearOf = (column: string, parts: readonly string[], order: string, isExact = false): string =>
-    `SELECT t.project, t.trace_id, ${column} AS key FROM traces AS t${isExact ? ' FINAL' : ''} WHERE ${parts.join(' AND ')} ${order}`;
-  /** @param isLoose whether the index alone keeps projects apart: rows beside those of a project are read too, and the column is not. */
-  const storedParts = (to: Binding, isLoose: boolean): string[] => [
-    isLoose ? `indexHint(${reach(to)})` : reach(to),
+  const nearOf = (column: string, parts: readonly string[], order: string, care: Care): string =>
+    `SELECT t.project, t.trace_id, ${column} AS key FROM traces AS t${care === 'exact' ? ' FINAL' : ''} WHERE ${parts.join(' AND ')} ${order}`;
+  const wordsIn = (to: Binding, care: Care): string[] => {
+    if (search === undefined) return [];
+    if (care === 'exact') return [search.print(to)];
+    return way?.kind === 'matches' ? [search.printNear(to)] : [];
+  };
+  const partsOf = (to: Binding, care: Care): string[] => [
+    care === 'loose' ? `indexHint(${reach(to)})` : reach(to),
     ...fitting(to),
-    ...(search !== undefined && way?.kind === 'matches' ? [search.printNear(to)] : []),
+    ...wordsIn(to, care),
   ];
-  const firstInOrder = (
-    after: Place | undefined,
-    limit: number,
-    withRows: boolean,
-    isLoose: boolean,
-    isExact = false,
-  ): Promise<Near> => {
+  const firstInOrder = ({ after, limit, withRows, care }: Reading): Promise<Near> => {
     const to = binding();
     const column = columnOf(query, to);
-    const parts = isExact
-      ? [reach(to), ...fitting(to), ...(search === undefined ? [] : [search.print(to)])]
-      : storedParts(to, isLoose);
+    const parts = partsOf(to, care);
     if (after !== undefined) parts.push(printBehind(query, column, after, to));
     const isNear = (place: Place): boolean =>
-      (isLoose || isOwn(place)) && (after === undefined || inListOrder(place, after) > 0);
-    return askFirst(nearOf(column, parts, inOrder(limit), isExact), to, column, limit, withRows ? isNear : undefined);
+      (care === 'loose' || isOwn(place)) && (after === undefined || inListOrder(place, after) > 0);
+    return askFirst(nearOf(column, parts, inOrder(limit), care), to, column, limit, withRows ? isNear : undefined);
   };
   /**
    * The same in less time: by the key alone the server reads the ids of the rows that it gives, and of no others. Rows with the last key may be
    * more than are given, so they are left for the next time. @returns `undefined` when that leaves none
    */
-  const firstByKey = async (
-    after: Place | undefined,
-    limit: number,
-    withRows: boolean,
-    isLoose: boolean,
-  ): Promise<Near | undefined> => {
+  const firstByKey = async ({ after, limit, withRows, care }: Reading): Promise<Near | undefined> => {
     if (!hasKeysThatDiffer(query) || after?.key === null) return undefined;
     const to = binding();
     const column = columnOf(query, to);
-    const parts = storedParts(to, isLoose);
+    const parts = partsOf(to, care);
     if (after !== undefined) parts.push(printFromKey(query, column, after.key, to));
     const isNear = (place: Place): boolean =>
-      (isLoose || isOwn(place)) && (after === undefined || compareKeys(place.key, after.key, sign) >= 0);
-    const near = nearOf(column, parts, `${byKey} LIMIT ${limit}`);
+      (care === 'loose' || isOwn(place)) && (after === undefined || compareKeys(place.key, after.key, sign) >= 0);
+    const near = nearOf(column, parts, `${byKey} LIMIT ${limit}`, care);
     const first = await askFirst(near, to, column, limit, withRows ? isNear : undefined);
     const last = first.places.at(-1)?.key;
     const behind = first.places
@@ -263,9 +267,9 @@ export const listOf = (
     const whole = behind.filter(({ key }) => key !== last);
     return whole.length === 0 ? undefined : { ...first, places: whole };
   };
-  let isLoose = true;
-  const first = async (after: Place | undefined, limit: number, withRows: boolean): Promise<Near> =>
-    (await firstByKey(after, limit, withRows, isLoose)) ?? firstInOrder(after, limit, withRows, isLoose);
+  const first = async (reading: Reading): Promise<Near> => (await firstByKey(reading)) ?? firstInOrder(reading);
+  /** Whether a project is so small among others that its own rows were the fewer of those read. */
+  let isSmall = false;
 
   return {
     /**
@@ -275,14 +279,14 @@ export const listOf = (
      * @param withRows whether current rows are wanted of all of them
      */
     near: async (after: Place | undefined, limit: number, isExact: boolean, withRows: boolean): Promise<Near> => {
-      if (isExact) return firstInOrder(after, limit, false, false, true);
-      for (;;) {
-        const all = await first(after, limit, withRows);
+      if (isExact) return firstInOrder({ after, limit, withRows: false, care: 'exact' });
+      if (!isSmall) {
+        const all = await first({ after, limit, withRows, care: 'loose' });
         const places = all.places.filter(isOwn);
-        if (!isLoose || all.isOver || 2 * places.length >= all.places.length) return { ...all, places };
-        // So small a project lies between others.
-        isLoose = false;
+        if (all.isOver || 2 * places.length >= all.places.length) return { ...all, places };
+        isSmall = true;
       }
+      return first({ after, limit, withRows, care: 'strict' });
     },
     /** Those of the given traces that stand in a stretch, of rows that were read with their places. */
     among: (current: ReadonlyMap<string, Found>, traces: readonly TraceKey[], { after, upTo }: Stretch): Found[] =>
