@@ -1,13 +1,17 @@
 import { type MessagePort, parentPort, receiveMessageOnPort } from 'node:worker_threads';
 import { FileRefused } from './connection.ts';
 import { describeFault, driverCode, isDiskFull, isStorageFault } from './driver-error.ts';
-import type { ErrorInfo, Replies } from './messages.ts';
+import type { ErrorInfo, Replies, Request, Requests } from './messages.ts';
 
 /** Takes all that waits on a port without going back to the event loop: what has gathered is committed together. */
 export const drain = (port: MessagePort, take: (message: never) => void): void => {
   for (let next = receiveMessageOnPort(port); next !== undefined; next = receiveMessageOnPort(port))
     take(next.message as never);
 };
+
+/** Takes each request of the main thread as it comes. */
+export const takeEach = (main: MessagePort, take: (request: Request) => void): void =>
+  void main.on('message', (requests: Requests) => requests.forEach(take));
 
 /** The port to the main thread. */
 export const mainPort = (): MessagePort => {

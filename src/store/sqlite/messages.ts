@@ -5,6 +5,8 @@ export type ErrorInfo = { readonly unavailable: boolean; readonly message: strin
 
 /** A request of the main thread. */
 export type Request = [id: number, method: string, ...args: unknown[]];
+/** What the main thread posts: requests that were made together, in their order. */
+export type Requests = Request[];
 /** The answer to a request, or, without an id, something that the thread reports by itself. */
 export type Reply = [id: number, value: unknown, error?: ErrorInfo];
 export type Report = { readonly fatal: string } | { readonly needed: 'search' };

@@ -4,7 +4,7 @@ import { setFlagsFromString } from 'node:v8';
 import { type Transferable, Worker } from 'node:worker_threads';
 import { programFile } from '../../model/program-file.ts';
 import { StoreUnavailable } from '../unavailable.ts';
-import type { ErrorInfo, Replies } from './messages.ts';
+import type { ErrorInfo, Replies, Request } from './messages.ts';
 
 /** A worker thread that answers requests by their id. */
 export type Thread = {
@@ -13,6 +13,8 @@ export type Thread = {
   call(id: number, method: string, args: readonly unknown[]): Promise<unknown>;
   /** Hands over what belongs to the call of the same id, which follows; nothing answers it. */
   tell(id: number, method: string, args: readonly unknown[]): void;
+  /** Posts what was asked since the last time; it happens by itself before the event loop goes on. */
+  flush(): void;
   /** Requests that are not answered yet. */
   readonly waiting: number;
   /** True when the thread has ended, by itself or by a fault. */
@@ -38,6 +40,7 @@ const withCompileCache = (): NodeJS.ProcessEnv => {
  * @param name stands in messages and in the thread's name
  * @param onFatal called when the thread reports a fault that a restart of the process may cure, or ends by itself
  * @param onNeed called when the thread waits for the other one to run
+ * @param beforePost called before requests are posted: what another thread must have before this one has them is posted there
  */
 export const startThread = (
   file: URL,
@@ -46,6 +49,7 @@ export const startThread = (
   transferList: Transferable[],
   onFatal: (message: string) => void,
   onNeed: () => void = () => {},
+  beforePost: () => void = () => {},
 ): Thread => {
   setFlagsFromString('--expose-gc'); // seen by threads that start from now on: an idle one collects its garbage
   const waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>();
@@ -90,16 +94,30 @@ export const startThread = (
   worker.on('error', (error) => end(`the ${name} thread failed`, error));
   worker.on('exit', (code) => end(`the ${name} thread ended (exit code ${code})`));
 
+  let requests: Request[] = [];
+  const flush = (): void => {
+    if (requests.length === 0) return;
+    beforePost();
+    const together = requests;
+    requests = [];
+    worker.postMessage(together);
+  };
+  /** A message costs some microseconds on both sides, whatever it holds: what is asked in one turn goes in one. */
+  const postSoon = (request: Request): void => {
+    if (requests.push(request) === 1) queueMicrotask(flush);
+  };
+
   return {
     ready,
     call: (id, method, args) => {
       if (isOver) return Promise.reject(new StoreUnavailable(`the ${name} thread has ended`));
       return new Promise((resolve, reject) => {
         waiting.set(id, { resolve, reject });
-        worker.postMessage([id, method, ...args]);
+        postSoon([id, method, ...args]);
       });
     },
-    tell: (id, method, args) => worker.postMessage([id, method, ...args]),
+    tell: (id, method, args) => postSoon([id, method, ...args]),
+    flush,
     get waiting() {
       return waiting.size;
     },

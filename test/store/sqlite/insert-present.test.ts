@@ -1,6 +1,7 @@
 import Database from 'better-sqlite3';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { columnsOf, insertPresent } from '../../../src/store/sqlite/insert-present.ts';
+import { columnsOf, insertPresent, insertTogether } from '../../../src/store/sqlite/insert-present.ts';
 
 /** A table of a key and so many columns, in memory. */
 const aTable = (columns: number): Database.Database => {
@@ -38,5 +39,66 @@ describe('rows without the columns that are null in them', () => {
     expect(most.prepare('SELECT c30 FROM t').pluck().get()).toBe('last');
     const more = aTable(32);
     expect(() => insertPresent(more, 't', columnsOf(more, 't'))).toThrow(/33 columns/);
+  });
+});
+
+describe('rows that go in together', () => {
+  const stored = (db: Database.Database): unknown[] => db.prepare('SELECT * FROM t ORDER BY id').raw().all();
+  const rowOf = (id: number, mask: number, columns: number): unknown[] => [
+    id,
+    ...Array.from({ length: columns }, (_, place) => ((mask >> place) & 1 ? [`text ${id}`, 1.5, 7][place % 3] : null)),
+  ];
+
+  it('are stored as each by itself would be, however many have the same columns', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.nat(6), fc.nat(70)), { maxLength: 12 }), (stretches) => {
+        const db = aTable(3);
+        const together = insertTogether(db, 't', columnsOf(db, 't'));
+        const rows: unknown[][] = [];
+        for (const [mask, count] of stretches)
+          for (let i = 0; i < count; i += 1) rows.push(rowOf(rows.length + 1, mask, 3));
+        for (const row of rows) together.add(row);
+        together.flush();
+        expect(stored(db)).toEqual(rows);
+        together.flush();
+        expect(stored(db)).toHaveLength(rows.length);
+        db.close();
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('are stored also beyond the statements that are kept', () => {
+    const db = aTable(7);
+    const together = insertTogether(db, 't', columnsOf(db, 't'));
+    const rows = Array.from({ length: 3 * 128 }, (_, at) => rowOf(at + 1, at % 128, 7));
+    for (const row of rows) together.add(row);
+    together.flush();
+    expect(stored(db)).toEqual(rows);
+  });
+
+  it('go in by themselves from the 32nd with the same columns on', () => {
+    const db = aTable(1);
+    const together = insertTogether(db, 't', columnsOf(db, 't'));
+    for (let id = 1; id <= 31; id += 1) together.add([id, 'a']);
+    expect(stored(db)).toHaveLength(0);
+    together.add([32, 'a']);
+    expect(stored(db)).toHaveLength(32);
+  });
+
+  it('are gone when they are forgotten, and after an error, and those that follow are stored', () => {
+    const db = aTable(1);
+    const together = insertTogether(db, 't', columnsOf(db, 't'));
+    together.add([1, 'a']);
+    together.add([2, null]);
+    together.forget();
+    together.flush();
+    expect(stored(db)).toHaveLength(0);
+    for (const id of [3, 3]) together.add([id, 'a']);
+    expect(() => together.flush()).toThrow(/UNIQUE/);
+    together.forget();
+    together.add([4, 'b']);
+    together.flush();
+    expect(stored(db).at(-1)).toEqual([4, 'b']);
   });
 });

@@ -2,8 +2,7 @@
 import { statSync } from 'node:fs';
 import { workerData } from 'node:worker_threads';
 import { openForWriting } from '../connection.ts';
-import { mainPort, post } from '../inbox.ts';
-import type { Request } from '../messages.ts';
+import { mainPort, post, takeEach } from '../inbox.ts';
 import { transactionsOf } from '../transaction.ts';
 import { faultOf } from './fault.ts';
 import { queriesOf } from './queries.ts';
@@ -35,7 +34,7 @@ try {
       // The log grows on; the writer's own bound, and its errors, speak for the file.
     }
   }, CHECKPOINT_MS);
-  main.on('message', ([id, method, ...args]: Request) => {
+  takeEach(main, ([id, method, ...args]) => {
     if (method === 'close') {
       clearInterval(checkpoints);
       db.close();

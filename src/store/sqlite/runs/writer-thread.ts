@@ -13,10 +13,9 @@ import {
   unusedBytesOf,
 } from '../connection.ts';
 import { driverCode, needsReopening } from '../driver-error.ts';
-import { mainPort, openingError, post, whenIdle } from '../inbox.ts';
+import { mainPort, openingError, post, takeEach, whenIdle } from '../inbox.ts';
 import { createRoom, namingQuota, type RoomFlag } from '../room.ts';
 import { type Transactions, transactionsOf } from '../transaction.ts';
-import type { Request } from '../messages.ts';
 import { type Lookups, lookupsOf } from './lookups.ts';
 import { type HeldRunKind, type MoveNote, refusalOf } from '../../runs/moving.ts';
 import type { Columns, EncodedChanges } from '../../runs/rows/encode-changes.ts';
@@ -184,7 +183,7 @@ if (releaseLock !== undefined)
     engine = engineOf(room.open(() => openDataFile(path, options.cacheMiB, RUNS_FILE)).db);
     const refusal = options.moves ? undefined : refusalOf(engine.moving.readNote());
     if (refusal !== undefined) throw new FileRefused(path, refusal, RUNS_FILE.store);
-    main.on('message', ([id, method, ...args]: Request) => {
+    takeEach(main, ([id, method, ...args]) => {
       if (method === 'close') {
         close();
         post(main, [[id, undefined]]);

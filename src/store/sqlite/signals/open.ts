@@ -139,6 +139,7 @@ export const openSqliteSignalStore = async (options: SqliteSignalStoreOptions): 
     () => {
       if (!isEnding) reachSearch();
     },
+    () => search?.flush(),
   );
   const opened = (await writer.ready) as WriterOpened;
   const searchOptions: SearchOptions = {
@@ -321,7 +322,7 @@ export const openSqliteSignalStore = async (options: SqliteSignalStoreOptions): 
     );
     return answer;
   };
-  type Asked = readonly [written: Promise<WriteOutcome>, indexed: Promise<unknown>];
+  type Asked = readonly [written: Promise<WriteOutcome>, indexed: Promise<unknown> | undefined];
   /**
    * Asks both threads for their part of a unit, and numbers its spans: the threads hear of units in the order of these numbers, because
    * the index keeps one number up to which it is complete. The index first: a notice of the writer about these rows must find them there.
@@ -329,11 +330,12 @@ export const openSqliteSignalStore = async (options: SqliteSignalStoreOptions): 
   const ask = (id: number, { rows, search: texts }: EncodedPiece, isSearched: boolean, spans: number): Asked => {
     const firstSpan = nextSpan;
     nextSpan += spans;
-    const indexed = isSearched ? reachSearch().call(id, 'index', [texts, firstSpan]) : Promise.resolve();
+    const indexed = isSearched ? reachSearch().call(id, 'index', [texts, firstSpan]) : undefined;
     return [writer.call(id, 'write', [rows, isSearched, firstSpan]) as Promise<WriteOutcome>, indexed];
   };
   // What waits for its commit holds no signal any more: each collection of the young generation would copy it again.
   const outcomeOf = async ([written, indexed]: Asked): Promise<WriteOutcome> => {
+    if (indexed === undefined) return written;
     const [stored, searchable] = await Promise.allSettled([written, indexed]);
     if (stored.status === 'rejected') throw stored.reason;
     if (searchable.status === 'rejected') throw searchable.reason;

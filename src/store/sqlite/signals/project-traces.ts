@@ -4,7 +4,7 @@ import type { FeedbackKind } from '../../../model/signal.ts';
 import { feedbackCount, type Judgements, meansOf, noJudgements } from '../../signals/judgements.ts';
 import type { FacetValue } from '../../signals/trace-facets.ts';
 import { storedFacet } from '../../signals/rows/codes.ts';
-import { insertPresent } from '../insert-present.ts';
+import { columnsOf, insertTogether } from '../insert-present.ts';
 import { TOTAL_COLUMNS, totalColumns, totalRows } from '../../signals/rows/total-rows.ts';
 import type { Column, Row } from '../../signals/rows/columns.ts';
 
@@ -30,8 +30,13 @@ const SPAN_COLUMNS =
   'span, trace, context, span_id, parent_span_id, name, kind, status, start_ns, end_ns, model, provider, entity_name, ' +
   'input_tokens, output_tokens, total_tokens, total_cost, currency, repeats_usage';
 export type TraceProjection = {
-  /** Recomputes the totals of a trace from its spans, and its entries in the facets. Removes it when no span is left. */
+  /**
+   * Recomputes the totals of a trace from its spans, and its entries in the facets. Removes it when no span is left. A transaction calls it
+   * for each trace once, and then `finish`.
+   */
   project(touched: TouchedTrace): void;
+  /** Inserts the rows that are new. */
+  finish(): void;
   /** Removes the row of a trace and its facets. */
   remove(trace: number): void;
   /** Drops what is remembered: after a rollback it may name rows that do not exist. */
@@ -56,7 +61,7 @@ export const projectionOf = (
     .prepare<[number], [bigint, string, bigint]>('SELECT start_ns, facets, project FROM traces WHERE trace = ?')
     .raw()
     .safeIntegers();
-  const insertTrace = insertPresent(db, 'traces', ['trace', 'project', 'trace_id', ...TOTAL_COLUMNS, 'facets']);
+  const newTraces = insertTogether(db, 'traces', ['trace', 'project', 'trace_id', ...TOTAL_COLUMNS, 'facets']);
   // SQLite writes every index of a column that is set, changed or not: a trace that is sent again would cost as much as a new one.
   const kept = [...TOTAL_COLUMNS, 'facets'];
   const updateTrace = db.prepare(
@@ -70,7 +75,7 @@ export const projectionOf = (
     )
     .pluck();
   const insertFacet = db.prepare('INSERT INTO facet_values (project, facet, value) VALUES (?, ?, ?)');
-  const insertEntry = db.prepare('INSERT INTO trace_facets (value, start_ns, trace) VALUES (?, ?, ?)');
+  const newEntries = insertTogether(db, 'trace_facets', columnsOf(db, 'trace_facets'));
   const deleteEntry = db.prepare('DELETE FROM trace_facets WHERE value = ? AND start_ns = ? AND trace = ?');
   const deleteUnusedFacet = db.prepare(
     'DELETE FROM facet_values WHERE id = ? AND NOT EXISTS (SELECT 1 FROM trace_facets WHERE value = facet_values.id)',
@@ -112,6 +117,7 @@ export const projectionOf = (
   };
 
   const removeEntries = (trace: number, startNs: bigint, ids: readonly number[]): void => {
+    if (ids.length > 0) newEntries.flush(); // a value that only they have is in use
     for (const id of ids) {
       deleteEntry.run(id, startNs, trace);
       if (deleteUnusedFacet.run(id).changes > 0) facetIds.clear();
@@ -156,8 +162,8 @@ export const projectionOf = (
       const facetText = ids.join(',');
       touchHour(project, totals.startTime);
       if (isNew) {
-        insertTrace([trace, project, traceId, ...columns, facetText]);
-        for (const id of ids) insertEntry.run(id, totals.startTime, trace);
+        newTraces.add([trace, project, traceId, ...columns, facetText]);
+        for (const id of ids) newEntries.add([id, totals.startTime, trace]);
       } else {
         const stored = storedTrace.get(trace);
         if (stored === undefined) throw new Error(`trace row ${trace} is missing`);
@@ -166,11 +172,11 @@ export const projectionOf = (
         if (judgementsExist) deleteMeansOfTrace.run(trace, JSON.stringify(before));
         updateTrace.run([...columns, facetText, trace, ...columns, facetText] as Column[]);
         if (stored[0] !== totals.startTime) {
-          for (const id of ids) insertEntry.run(id, totals.startTime, trace);
+          for (const id of ids) newEntries.add([id, totals.startTime, trace]);
           removeEntries(trace, stored[0], before);
         } else if (stored[1] !== facetText) {
           const kept = new Set(before);
-          for (const id of ids) if (!kept.delete(id)) insertEntry.run(id, totals.startTime, trace);
+          for (const id of ids) if (!kept.delete(id)) newEntries.add([id, totals.startTime, trace]);
           removeEntries(trace, stored[0], [...kept]);
         }
       }
@@ -180,7 +186,15 @@ export const projectionOf = (
       }
     },
     remove,
-    forget: () => facetIds.clear(),
+    finish: () => {
+      newTraces.flush();
+      newEntries.flush();
+    },
+    forget: () => {
+      facetIds.clear();
+      newTraces.forget();
+      newEntries.forget();
+    },
     expectJudgements: () => {
       judgementsExist = true;
     },

@@ -2,7 +2,7 @@
 import { workerData } from 'node:worker_threads';
 import { openForReading } from '../connection.ts';
 import { driverCode, needsReopening } from '../driver-error.ts';
-import { errorInfo, mainPort, post, whenIdle } from '../inbox.ts';
+import { errorInfo, mainPort, post, takeEach, whenIdle } from '../inbox.ts';
 import { costReport, summaryReport } from './read-analytics.ts';
 import {
   findDataset,
@@ -138,7 +138,7 @@ const answer = ([id, method, ...args]: Request): void => {
 
 try {
   connection = connect();
-  main.on('message', (request: Request) => {
+  takeEach(main, (request) => {
     if (request[1] !== 'close') {
       answer(request);
       return;

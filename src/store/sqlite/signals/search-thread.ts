@@ -7,7 +7,7 @@ import { searchText } from '../../signals/search-text.ts';
 import { openForReading, openForWriting } from '../connection.ts';
 import { driverCode, isDiskFull } from '../driver-error.ts';
 import { drain, errorInfo, mainPort, post, whenIdle } from '../inbox.ts';
-import type { ErrorInfo, Request } from '../messages.ts';
+import type { ErrorInfo, Request, Requests } from '../messages.ts';
 import { isRefusing, isShortOfRoom, nameQuota } from '../room.ts';
 import { type Transactions, transactionsOf } from '../transaction.ts';
 import { DamagedPayloads } from './payload-block.ts';
@@ -478,6 +478,7 @@ const takeRequest = ([id, method, ...args]: Request): void => {
     queue.push({ unit: { id, rows } });
   }
 };
+const takeRequests = (requests: Requests): void => requests.forEach(takeRequest);
 const takeNotice = (notice: WriterNotice): void => {
   if (notice[0] === 'ended') {
     const [, units, written] = notice;
@@ -487,7 +488,7 @@ const takeNotice = (notice: WriterNotice): void => {
 
 const takeAll = (): void => {
   // Rows before notices: a notice may concern rows that were posted before it.
-  drain(main, takeRequest);
+  drain(main, takeRequests);
   drain(writerPort, takeNotice);
 };
 
@@ -546,12 +547,12 @@ const start = (): void => {
 
 try {
   start();
-  main.on('message', (request: Request) => {
-    takeRequest(request);
+  main.on('message', (requests: Requests) => {
+    takeRequests(requests);
     work();
   });
   writerPort.on('message', (notice: WriterNotice) => {
-    drain(main, takeRequest);
+    drain(main, takeRequests);
     takeNotice(notice);
     work();
   });

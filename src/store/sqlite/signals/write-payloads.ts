@@ -1,5 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { Row } from '../../signals/rows/columns.ts';
+import { columnsOf, insertTogether } from '../insert-present.ts';
 import {
   type BlockEntry,
   DamagedPayloads,
@@ -45,7 +46,7 @@ export type PayloadWriter = {
 
 /** Where blocks stand. */
 export const blockTablesOf = (db: Database.Database) => {
-  const insertPart = db.prepare('INSERT INTO payload_parts VALUES (?, ?)');
+  const newParts = insertTogether(db, 'payload_parts', columnsOf(db, 'payload_parts'));
   const deleteParts = db.prepare('DELETE FROM payload_parts WHERE part >= ? AND part < ?');
   const insertBlock = db.prepare('INSERT INTO payload_blocks VALUES (?, ?, ?, ?)');
   const deleteBlock = db.prepare('DELETE FROM payload_blocks WHERE block = ?');
@@ -55,7 +56,8 @@ export const blockTablesOf = (db: Database.Database) => {
       const { index, body } = packBlock(block, records);
       let part = firstPart;
       for (let from = 0; from < body.length; from += PART_BYTES)
-        insertPart.run(part++, body.subarray(from, from + PART_BYTES));
+        newParts.add([part++, body.subarray(from, from + PART_BYTES)]);
+      newParts.flush();
       insertBlock.run(block, index, firstPart, part - firstPart);
     },
     /** A block whose bytes are gone: who asks for payloads of its spans learns that they are damaged. */

@@ -1,7 +1,7 @@
 import { CONTEXT_COLUMNS } from '../../signals/rows/columns.ts';
 import type Database from 'better-sqlite3';
 import type { WriteOutcome } from '../../signals/signal-store.ts';
-import { columnsOf, insertPresent } from '../insert-present.ts';
+import { columnsOf, insertPresent, insertTogether } from '../insert-present.ts';
 import { sameContext } from '../../signals/rows/encode.ts';
 import { type HourKeeper, hourKeeperOf } from './keep-hours.ts';
 import { isWithText, type PayloadWriter, payloadWriterOf } from './write-payloads.ts';
@@ -66,7 +66,8 @@ export const unitWriterOf = (
     .pluck();
   // Tables have their columns in the order in which `encode.ts` makes rows.
   const insertInto = (table: string, after?: string) => insertPresent(db, table, columnsOf(db, table), after);
-  const insertContext = insertInto('trace_contexts');
+  const insertAll = (table: string) => insertTogether(db, table, columnsOf(db, table));
+  const newContexts = insertAll('trace_contexts');
   const contextsOfTrace = db
     .prepare<[number], Row>(`SELECT context, ${CONTEXT_COLUMNS} FROM trace_contexts WHERE trace = ?`)
     .raw();
@@ -79,8 +80,8 @@ export const unitWriterOf = (
   const receiveAgain = db.prepare('UPDATE spans SET received_ns = ? WHERE span = ?');
   const deleteSpan = db.prepare('DELETE FROM spans WHERE span = ?');
   const keepOldText = db.prepare('INSERT INTO pending_erasures (span) VALUES (?)');
-  const insertLog = insertInto('logs');
-  const insertMetric = insertInto('metric_points');
+  const newLogs = insertAll('logs');
+  const newMetrics = insertAll('metric_points');
   const findScore = db
     .prepare<[number, string], [number, string | null]>(
       'SELECT score, trace_id FROM scores WHERE project = ? AND score_id = ?',
@@ -95,6 +96,7 @@ export const unitWriterOf = (
     .raw();
   const deleteFeedback = db.prepare('DELETE FROM feedback WHERE feedback = ?');
   const insertFeedback = insertInto('feedback');
+  const together = [newContexts, newLogs, newMetrics];
   const deleteNote = db.prepare('DELETE FROM aspect_notes WHERE project = ? AND note_id = ?');
   const insertNote = insertInto('aspect_notes');
 
@@ -102,7 +104,11 @@ export const unitWriterOf = (
   const hours = hourKeeperOf(db, hourSettledMs);
   const projection = projectionOf(db, hours.touch);
   const projectNumbers = new Map<string, number>();
-  let nextTrace = (db.prepare<[], number | null>('SELECT max(trace) FROM traces').pluck().get() ?? 0) + 1;
+  const nextOf = (number: string, table: string): number =>
+    (db.prepare<[], number | null>(`SELECT max(${number}) FROM ${table}`).pluck().get() ?? 0) + 1;
+  let nextTrace = nextOf('trace', 'traces');
+  let nextLog = nextOf('log', 'logs');
+  let nextPoint = nextOf('point', 'metric_points');
   /** Traces touched by the open transaction, by trace id and project. */
   let touched = new Map<string, TouchedTrace>();
   let replacedText = false;
@@ -146,15 +152,17 @@ export const unitWriterOf = (
   /** Numbers under which a trace keeps the contexts of a unit. */
   const settleContexts = (entry: TouchedTrace, contexts: readonly Row[]): number[] => {
     const known = entry.atHand?.contexts ?? new Map<number, Row>();
-    if (entry.atHand === undefined)
+    if (entry.atHand === undefined) {
+      newContexts.flush();
       for (const [place, ...values] of contextsOfTrace.iterate(entry.trace)) known.set(Number(place), values);
+    }
     return contexts.map((context) => {
       let next = 0;
       for (const [place, values] of known) {
         if (sameContext(values, context)) return place;
         if (place >= next) next = place + 1;
       }
-      insertContext([entry.trace, next, ...context]);
+      newContexts.add([entry.trace, next, ...context]);
       known.set(next, context);
       return next;
     });
@@ -259,8 +267,8 @@ export const unitWriterOf = (
   const writePiece = (mine: Map<string, TouchedTrace>, rows: UnitRows, firstSpan: number): void => {
     const [, , , , , logs, metrics, scores, feedback, notes] = rows;
     writeSpans(mine, rows, firstSpan);
-    for (const [project, ...row] of logs) insertLog([null, projectNumber(project as string), ...row]);
-    for (const [project, ...row] of metrics) insertMetric([null, projectNumber(project as string), ...row]);
+    for (const [project, ...row] of logs) newLogs.add([nextLog++, projectNumber(project as string), ...row]);
+    for (const [project, ...row] of metrics) newMetrics.add([nextPoint++, projectNumber(project as string), ...row]);
     writeScores(mine, scores);
     writeFeedback(mine, feedback);
     for (const [name, ...row] of notes) {
@@ -268,11 +276,13 @@ export const unitWriterOf = (
       deleteNote.run(project, row[0]);
       insertNote([null, project, ...row]);
     }
+    for (const rows of together) rows.flush();
   };
 
   const abandonCaches = (): void => {
     projectNumbers.clear();
     projection.forget();
+    for (const rows of together) rows.forget();
   };
 
   return {
@@ -300,6 +310,7 @@ export const unitWriterOf = (
         if (entry.leftContext === true) dropUnusedContexts.run(entry.trace, entry.trace);
         if (entry.isAsStored !== true) projection.project(entry);
       }
+      projection.finish();
       touched = new Map();
       payloads.finish();
       hours.finish();

@@ -14,7 +14,7 @@ import {
 } from '../connection.ts';
 import { driverCode, isDiskFull, needsReopening } from '../driver-error.ts';
 import { drain, errorInfo, mainPort, openingError, post, whenIdle } from '../inbox.ts';
-import type { ErrorInfo, Reply, Request } from '../messages.ts';
+import type { ErrorInfo, Reply, Request, Requests } from '../messages.ts';
 import { createRoom, isRefusing, namingQuota } from '../room.ts';
 import { type Transactions, transactionsOf } from '../transaction.ts';
 import { eraserOf, type Eraser } from './erase.ts';
@@ -498,7 +498,7 @@ const operate = ([id, method, ...args]: Request): void => {
 
 /** What is written in groups, and everything else, in the order of its arrival. */
 const queue: ({ readonly unit: Unit } | { readonly operation: Request })[] = [];
-const take = (request: Request): void => {
+const takeOne = (request: Request): void => {
   const [id, method, rows] = request;
   if (method === 'piece') {
     const pieces = piecesOf.get(id);
@@ -512,6 +512,7 @@ const take = (request: Request): void => {
   else if (method === 'audit') queue.unshift({ unit });
   else queue.push({ unit });
 };
+const take = (requests: Requests): void => requests.forEach(takeOne);
 /** The next units that belong in one commit. */
 const nextGroup = (): Unit[] => {
   const units: Unit[] = [];
@@ -532,7 +533,7 @@ const idle = whenIdle(() => {
   else takeUpErasures();
 });
 
-const onRequest = (first: Request): void => {
+const onRequest = (first: Requests): void => {
   take(first);
   drain(main, take);
   while (queue.length > 0) {

@@ -57,6 +57,22 @@ describe('SQLite: the contexts of a trace', () => {
   });
 });
 
+describe('SQLite: a value of a facet', () => {
+  it('that a trace lets go of stays when another trace brings it in the same transaction', async () => {
+    const folder = temporaryFolder();
+    const store = await openSqliteSignalStore({ path: join(folder.path, 'svc.db') });
+    const named = (n: number, userId: string) =>
+      aSpan({ traceId: traceIdOf(n), spanId: spanIdOf(1), correlation: { userId } });
+    await store.write(aUnit({ spans: [named(1, 'ann')] }));
+    await store.write(aUnit({ spans: [named(2, 'ann'), named(1, 'bob')] }));
+    const found = async (userId: string): Promise<string[]> =>
+      (await store.listTraces(traces({ userId }))).items.map(({ traceId }) => traceId);
+    expect([await found('ann'), await found('bob')]).toEqual([[traceIdOf(2)], [traceIdOf(1)]]);
+    await store.close();
+    folder.remove();
+  });
+});
+
 describe('the row of a trace', () => {
   it('is written when its totals change, and left alone when the same spans come again', () => {
     const folder = temporaryFolder();
