@@ -62,6 +62,7 @@ const createIndexing = (refused: readonly number[]): (() => number) => {
 
 /** The signals of one kind that are within reach, with the index each had in the request. */
 type Reached = { readonly items: readonly InProject[]; readonly indexes: readonly number[] };
+const nothing: Reached = { items: [], indexes: [] };
 
 /**
  * Decides for each signal of one element: is its project one that a query can name, and within the caller's reach, is its trace kept, is there room under
@@ -83,6 +84,7 @@ export const gateElement = (slices: readonly DecodedBatch[], element: number, ru
     else indexes.push(index);
   }
   const reachOf = (signal: SignalName, lists: readonly (readonly InProject[])[]): Reached => {
+    if (lists.every(({ length }) => length === 0)) return nothing;
     const items: InProject[] = [];
     const indexes: number[] = [];
     const indexOfNext = createIndexing(refusedIndexes.get(signal) ?? []);
@@ -113,6 +115,7 @@ export const gateElement = (slices: readonly DecodedBatch[], element: number, ru
 
   const admitList = (list: keyof SignalBatch, signal: SignalName): readonly InProject[] => {
     const { items, indexes } = reached[list];
+    if (items.length === 0) return items;
     // The sampler hands on the very objects it was offered, in order: what is not next among them was dropped.
     const follows = list === 'spans' || list === 'logs';
     const kept: readonly InProject[] = follows ? sampled[list] : items;

@@ -8,7 +8,17 @@ const RFC_3339 = /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1
 const RELATIVE = /^-(\d{1,9})([smhdw])$/;
 const UNIT_SECONDS = { s: 1n, m: 60n, h: 3_600n, d: 86_400n, w: 604_800n } as const;
 
-const daysInMonth = (year: number, month: number): number => new Date(Date.UTC(year, month, 0)).getUTCDate();
+const DAYS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] as const;
+const isLeap = (year: number): boolean => year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
+/** @param month 1 to 12; any other has no day */
+const daysInMonth = (year: number, month: number): number =>
+  (DAYS[month - 1] ?? 0) + (month === 2 && isLeap(year) ? 1 : 0);
+
+/** The calendar repeats itself after so many years, which have so many milliseconds. */
+const [CYCLE_YEARS, CYCLE_MS] = [400, 146_097 * 86_400_000] as const;
+/** `Date.UTC` takes the years below 100 for those of the twentieth century. */
+const millisOf = (year: number, month: number, day: number, hour: number, minute: number, second: number): number =>
+  Date.UTC(year + CYCLE_YEARS, month - 1, day, hour, minute, second) - CYCLE_MS;
 
 /**
  * Reads an RFC 3339 timestamp exactly, without floating point.
@@ -19,10 +29,9 @@ const daysInMonth = (year: number, month: number): number => new Date(Date.UTC(y
 export const parseTimestamp = (text: string): UnixNano | undefined => {
   const match = RFC_3339.exec(text);
   if (match === null) return undefined;
-  const [, year, month, day, hour, minute, second] = match.map(Number);
-  if (year === undefined || month === undefined || day === undefined) return undefined;
-  if (hour === undefined || minute === undefined || second === undefined) return undefined;
-  if (month < 1 || month > 12 || day < 1 || day > daysInMonth(year, month)) return undefined;
+  const [year, month, day] = [Number(match[1]), Number(match[2]), Number(match[3])];
+  const [hour, minute, second] = [Number(match[4]), Number(match[5]), Number(match[6])];
+  if (day < 1 || day > daysInMonth(year, month)) return undefined;
   // RFC 3339 allows :60 for a leap second. The epoch has no place for one, so it is the first moment of the next minute.
   if (hour > 23 || minute > 59 || second > 60) return undefined;
   const offset = match[8] ?? 'Z';
@@ -33,10 +42,7 @@ export const parseTimestamp = (text: string): UnixNano | undefined => {
     if (offsetHour > 23 || offsetMinute > 59) return undefined;
     offsetSeconds = (offset.startsWith('-') ? -1 : 1) * (offsetHour * 3600 + offsetMinute * 60);
   }
-  const date = new Date(0);
-  date.setUTCFullYear(year, month - 1, day);
-  date.setUTCHours(hour, minute, second);
-  const seconds = BigInt(date.getTime() / 1000 - offsetSeconds);
+  const seconds = BigInt(millisOf(year, month, day, hour, minute, second) / 1000 - offsetSeconds);
   return seconds * NANOS_PER_SECOND + BigInt((match[7] ?? '').padEnd(9, '0'));
 };
 

@@ -50,6 +50,32 @@ export const noise = (seed: number, characters: number): string =>
     .update(String(seed))
     .digest('hex');
 
+/** What a service sends of the requests that it serves, as a collector passes it on: it compresses to a twentieth. */
+const webSpan = (n: number): string => {
+  const drawn = noise(100_000 + n, 40);
+  const [spanId, address] = [drawn.slice(0, 16), drawn.slice(16, 24)];
+  const nanos = String(Number.parseInt(drawn.slice(24, 32), 16) % 1e9).padStart(9, '0');
+  const text = (key: string, value: string): string => `{"key":"${key}","value":{"stringValue":"${value}"}}`;
+  const number = (key: string, value: number): string => `{"key":"${key}","value":{"intValue":"${value}"}}`;
+  const attributes = [
+    text('http.request.method', n % 3 === 0 ? 'POST' : 'GET'),
+    text('url.path', `/api/users/${address}`),
+    text('url.scheme', 'https'),
+    text('server.address', 'shop.example.com'),
+    number('server.port', 443),
+    number('http.response.status_code', [200, 200, 404, 500][n % 4] ?? 200),
+    text('http.route', '/api/users/{id}'),
+    text('network.protocol.version', '1.1'),
+    text('user_agent.original', 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36'),
+    number('thread.id', n % 64),
+  ].join();
+  const at = 1_795_000_000 + Math.floor(n / 1000);
+  return (
+    `{"traceId":"${id(n >> 2, 16)}${noise(n >> 2, 16)}","spanId":"${spanId}","name":"GET /api/users/{id}","kind":2,` +
+    `"startTimeUnixNano":"${at}${nanos}","endTimeUnixNano":"${at + 1}${nanos}","attributes":[${attributes}],"status":{}}`
+  );
+};
+
 type Plain = Omit<HostileBody, 'gzip'>;
 const asSent = (body: Plain): HostileBody => ({ ...body, gzip: false });
 /** As much as any body may inflate to, however few bytes are sent. */
@@ -378,6 +404,12 @@ export const hostileBodies: readonly HostileBody[] = [
     name: '10,000 lines of one small span with a key each',
     answer: 200,
     make: () => numbered('', (n) => `{"ingest_key":"k${n}","spans":[${nativeSpan(n)}]}`, '\n', '', 10_000),
+  }),
+  zipped({
+    ...traces,
+    name: '8,192 spans of web requests, four a trace',
+    answer: 200,
+    make: () => numbered('{"resourceSpans":[{"scopeSpans":[{"spans":[', webSpan, ',', ']}]}]}', 8192),
   }),
   zipped({
     ...native,

@@ -10,17 +10,15 @@ const ROWS_TOGETHER = [32, 8, 1] as const;
  * longer than to bind a number, and half of the columns of a span have none. A column that is not named is `NULL`, so the tables declare no other default.
  * @param columns at most 32, in the order of the rows
  */
-const statementsFor = (db: Database.Database, table: string, columns: readonly string[], after: string) => {
-  if (columns.length > 32) throw new RangeError(`${table} has ${columns.length} columns, and a mask has 32 bits`);
+const statementsFor = (db: Database.Database, into: string, columns: readonly string[], after: string) => {
+  if (columns.length > 32) throw new RangeError(`${into} has ${columns.length} columns, and a mask has 32 bits`);
   const all = 2 ** columns.length - 1;
   return {
     /** @param mask which columns the rows have, a bit each; without one, all */
     prepare: (rows: number, mask = all): Database.Statement => {
       const named = columns.filter((_, place) => (mask & (1 << place)) !== 0);
       const row = `(${named.map(() => '?').join(', ')})`;
-      return db.prepare(
-        `INSERT INTO ${table} (${named.join(', ')}) VALUES ${Array(rows).fill(row).join(', ')} ${after}`,
-      );
+      return db.prepare(`INSERT ${into} (${named.join(', ')}) VALUES ${Array(rows).fill(row).join(', ')} ${after}`);
     },
     /** Adds what a row has to `values`. @returns its mask */
     present: (row: readonly unknown[], values: unknown[]): number => {
@@ -47,7 +45,7 @@ export const insertPresent = (
   columns: readonly string[],
   after = '',
 ): ((row: readonly unknown[]) => Database.RunResult) => {
-  const { prepare, present } = statementsFor(db, table, columns, after);
+  const { prepare, present } = statementsFor(db, `INTO ${table}`, columns, after);
   const whole = prepare(1);
   const kept = new Map<number, Database.Statement>();
   return (row) => {
@@ -75,7 +73,8 @@ export type RowsTogether = {
 
 /** @param columns at most 32, in the order of the rows */
 export const insertTogether = (db: Database.Database, table: string, columns: readonly string[]): RowsTogether => {
-  const { prepare, present } = statementsFor(db, table, columns, '');
+  // Where a statement of many rows could be undone by itself, SQLite copies each page that it changes. An error undoes the whole unit anyway.
+  const { prepare, present } = statementsFor(db, `OR FAIL INTO ${table}`, columns, '');
   const [most] = ROWS_TOGETHER;
   /** Rows with the same columns. */
   type Group = {
