@@ -100,7 +100,15 @@ export const startThread = (
     beforePost();
     const together = requests;
     requests = [];
-    worker.postMessage(together);
+    try {
+      worker.postMessage(together);
+    } catch (error) {
+      // A bug of one of the callers: a value that no thread can be given.
+      for (const [id] of together) {
+        waiting.get(id)?.reject(error as Error);
+        waiting.delete(id);
+      }
+    }
   };
   /** A message costs some microseconds on both sides, whatever it holds: what is asked in one turn goes in one. */
   const postSoon = (request: Request): void => {
