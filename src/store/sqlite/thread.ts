@@ -100,15 +100,8 @@ export const startThread = (
     beforePost();
     const together = requests;
     requests = [];
-    try {
-      worker.postMessage(together);
-    } catch (error) {
-      // A bug of one of the callers: a value that no thread can be given.
-      for (const [id] of together) {
-        waiting.get(id)?.reject(error as Error);
-        waiting.delete(id);
-      }
-    }
+    // It throws for a value that no thread can be given: a bug. The process ends then, as a unit of which a piece is missing must not be written.
+    worker.postMessage(together);
   };
   /** A message costs some microseconds on both sides, whatever it holds: what is asked in one turn goes in one. */
   const postSoon = (request: Request): void => {

@@ -96,9 +96,10 @@ export const unitWriterOf = (
     .raw();
   const deleteFeedback = db.prepare('DELETE FROM feedback WHERE feedback = ?');
   const insertFeedback = insertInto('feedback');
-  const together = [newContexts, newLogs, newMetrics];
   const deleteNote = db.prepare('DELETE FROM aspect_notes WHERE project = ? AND note_id = ?');
   const insertNote = insertInto('aspect_notes');
+  /** What is inserted at the end of each piece. */
+  const together = [newContexts, newLogs, newMetrics];
 
   const payloads = payloadWriterOf(db);
   const hours = hourKeeperOf(db, hourSettledMs);
