@@ -18,10 +18,11 @@ const finish = createFinish(workerData as FinishConfig);
 const send = (message: FromDecodeThread): void => port.postMessage(message);
 
 function* slicesOf(elements: readonly DecodedBatch[], signalsPerSlice: number): Generator<DecodedSlice> {
-  for (const [element, { ingestKey, batch, refusals, keys, sharedBytes }] of elements.entries()) {
+  for (const [element, { ingestKey, batch, refusals, keys, work, sharedBytes }] of elements.entries()) {
     const key = ingestKey === undefined ? {} : { ingestKey };
     const counted = {
       ...(keys === undefined ? {} : { keys }),
+      ...(work === undefined ? {} : { work }),
       ...(sharedBytes === undefined ? {} : { sharedBytes }),
     };
     // One that holds nothing is counted when it is alone: a line of a stream, which counts all the same.

@@ -10,6 +10,7 @@ import { decodeLogs } from './otlp/logs.ts';
 import { decodeMetrics } from './otlp/metrics.ts';
 import { readProtobufTree } from './otlp/protobuf-tree.ts';
 import { decodeTracesProtobuf } from './otlp/protobuf.ts';
+import { jsonBoundsWithin, WorkCount } from './work.ts';
 
 export type OtlpSignal = 'traces' | 'logs' | 'metrics';
 
@@ -61,9 +62,9 @@ const firstByte = (body: Uint8Array): number | undefined => {
 };
 
 /** Parses one line of a stream. What cannot be read is named by its position, as the sender has no other way to find it. */
-const parseLine = (line: Uint8Array, element: number, keys: KeyCount): unknown => {
+const parseLine = (line: Uint8Array, element: number, maxWork: number | undefined, keys: KeyCount): unknown => {
   try {
-    return parseCounted(line, keys, BATCH_DEPTH);
+    return parseCounted(line, jsonBoundsWithin(line.length, maxWork), keys, BATCH_DEPTH);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     throw new Refusal({ ...error.failure, message: `batch ${element} of the stream: ${error.failure.message}` });
@@ -88,12 +89,7 @@ const decodeOtlpProtobuf = (
   }
 };
 
-/**
- * Decodes one payload into its batch elements, in the order of the request.
- * @param nodeBudget bounds the work on a protobuf body; without it the work is bounded by the body's size alone
- * @throws Refusal when the payload as a whole cannot be read; BudgetExceeded
- */
-export const decodePayload = (payload: Payload, context: DecodeContext, nodeBudget?: number): DecodedBatch[] => {
+const decodeElements = (payload: Payload, context: DecodeContext, nodeBudget?: number): DecodedBatch[] => {
   switch (payload.kind) {
     case 'otlp_protobuf':
       return [decodeOtlpProtobuf(payload.signal, payload.body, context, nodeBudget)];
@@ -101,7 +97,8 @@ export const decodePayload = (payload: Payload, context: DecodeContext, nodeBudg
       return [decodeOtlpJson(payload.signal, payload.body, context)];
     case 'native': {
       const isList = firstByte(payload.body) === OPEN_ARRAY;
-      const parsed = parseCounted(payload.body, keysOf(context), isList ? BATCH_DEPTH + 1 : BATCH_DEPTH);
+      const bounds = jsonBoundsWithin(payload.body.length, context.maxWork);
+      const parsed = parseCounted(payload.body, bounds, keysOf(context), isList ? BATCH_DEPTH + 1 : BATCH_DEPTH);
       const elements: readonly unknown[] = Array.isArray(parsed) ? parsed : [parsed];
       if (elements.length > context.maxSignals) throw tooManyBatches(context.maxSignals);
       const batches = elements.map((element, index) => decodeNativeBatch(element, index, context));
@@ -118,8 +115,24 @@ export const decodePayload = (payload: Payload, context: DecodeContext, nodeBudg
     }
     default: {
       const keys = keysOf(context);
-      const parsed = parseLine(payload.body, payload.element, keys);
+      const parsed = parseLine(payload.body, payload.element, context.maxWork, keys);
       return [{ ...decodeNativeBatch(parsed, payload.element, context), keys: keys.count }];
     }
   }
+};
+
+/** A payload that is a whole request and short is never too much work: its signals are few. */
+const mayBeMuchWork = (payload: Payload): boolean => payload.kind === 'native_line' || !isShort(payload);
+
+/**
+ * Decodes one payload into its batch elements, in the order of the request.
+ * @param nodeBudget bounds the work on a protobuf body; without it the work is bounded by the body's size alone
+ * @throws Refusal when the payload as a whole cannot be read, or is more work than it may be; BudgetExceeded
+ */
+export const decodePayload = (payload: Payload, context: DecodeContext, nodeBudget?: number): DecodedBatch[] => {
+  const elements = decodeElements(payload, context, nodeBudget);
+  if (context.maxWork === undefined || !mayBeMuchWork(payload)) return elements;
+  const count = new WorkCount(payload.body.length, context.maxWork);
+  for (const element of elements) count.add(element);
+  return payload.kind === 'native_line' ? elements.map((element) => ({ ...element, work: count.work })) : elements;
 };

@@ -11,6 +11,8 @@ export type DecodeContext = {
   readonly maxSignals: number;
   /** Most attributes and members of payloads; absent, the most that any request may have. */
   readonly maxKeys?: number;
+  /** Most work that the payload may be, in nanoseconds; absent, nothing counts it. */
+  readonly maxWork?: number;
   /** Makes the id of a record whose sender gave none; absent, a new one each time. */
   readonly makeRecordId?: () => string;
 };
@@ -33,6 +35,8 @@ export type DecodedBatch = {
   readonly refusals: readonly SignalRefusal[];
   /** Attributes and members that were read; absent where nothing more of the request is read. */
   readonly keys?: number;
+  /** What it takes, in nanoseconds; absent where nothing more of the request is read. */
+  readonly work?: number;
   /** Bytes that its signals hold of resources and scopes, beyond those of the body. */
   readonly sharedBytes?: number;
 };

@@ -13,6 +13,8 @@ export type JsonBounds = {
   readonly containers: number;
   /** Most values: texts, numbers, words, objects, arrays. */
   readonly values: number;
+  /** The refusal of more values, where something else bounds them. */
+  readonly tooManyValues?: (limit: number) => Refusal;
 };
 
 export type JsonMark = { readonly pos: number; readonly containers: number; readonly values: number };
@@ -46,6 +48,12 @@ const tooManyContainers = (limit: number): Refusal =>
   new Refusal({
     code: 'payload_too_large',
     message: `body has more than ${limit} objects and arrays, which is the limit; send smaller batches`,
+  });
+
+const tooManyValues = (limit: number): Refusal =>
+  new Refusal({
+    code: 'payload_too_large',
+    message: `body has more than ${limit} values, which is the limit; send smaller batches`,
   });
 
 /** What a backslash and one more character stand for; zero for `\\u`, which needs more, and for what is no escape. */
@@ -175,11 +183,7 @@ export class JsonReader {
   }
 
   private countValue(): void {
-    if (++this.values > this.bounds.values)
-      throw new Refusal({
-        code: 'payload_too_large',
-        message: `body has more than ${this.bounds.values} values, which is the limit; send smaller batches`,
-      });
+    if (++this.values > this.bounds.values) throw (this.bounds.tooManyValues ?? tooManyValues)(this.bounds.values);
   }
 
   /** Enters the object that comes next. @returns false when it has no member, and is already behind */

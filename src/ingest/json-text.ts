@@ -19,8 +19,8 @@ export const parseJsonText = (body: Uint8Array, bounds: JsonBounds = jsonBounds)
  * @param freeDepth members of objects down to this depth are those that the protocol names, and count for nothing
  * @throws Refusal also above the bounds on keys
  */
-export const parseCounted = (body: Uint8Array, keys: KeyCount, freeDepth: number): Json =>
-  parseAll(new JsonReader(body, jsonBounds, keys, freeDepth));
+export const parseCounted = (body: Uint8Array, bounds: JsonBounds, keys: KeyCount, freeDepth: number): Json =>
+  parseAll(new JsonReader(body, bounds, keys, freeDepth));
 
 const parseAll = (reader: JsonReader): Json => {
   const value = reader.value();

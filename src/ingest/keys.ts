@@ -4,7 +4,7 @@ import { Refusal } from '../model/failure.ts';
  * Attributes and members of payloads that any request may bring, however few bytes were received, and how many received
  * bytes allow one more. Each costs a microsecond on its way to the disk; compressed, thousands are a few bytes.
  */
-const FREE_KEYS = 100_000;
+const FREE_KEYS = 150_000;
 const BYTES_PER_KEY = 8;
 /** Most of them in one request, whatever its size. */
 export const MOST_KEYS = 1_000_000;
@@ -13,7 +13,7 @@ export const MOST_KEYS = 1_000_000;
 export const MOST_KEYS_OF_ONE = 10_000;
 
 /** Most different names in one body. A name that nobody has seen before costs some five times as much as a known one. */
-export const MOST_NAMES = 50_000;
+export const MOST_NAMES = 25_000;
 
 /** How many keys a request may bring of which so many bytes were received. */
 export const mostKeys = (receivedBytes: number): number =>

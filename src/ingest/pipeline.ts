@@ -29,6 +29,7 @@ import { createPace } from './pace.ts';
 import type { Quota } from './quota.ts';
 import type { Sampled } from './sample.ts';
 import { createTurns } from './turns.ts';
+import { mostWork } from './work.ts';
 
 export type PipelineOptions = {
   readonly store: Pick<SignalStore, 'write' | 'isWritten'>;
@@ -257,7 +258,7 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
   const belongsOnThread = (payload: Payload): boolean =>
     !isLight(payload) || (heavyBodies === 0 && !isShort(payload) && loopIsWanted());
 
-  const decodeContext = (reach: ProjectReach): Omit<DecodeContext, 'maxKeys'> => ({
+  const decodeContext = (reach: ProjectReach): Omit<DecodeContext, 'maxKeys' | 'maxWork'> => ({
     receivedAt: clock(),
     defaultProject: ownProject(reach, defaultProject),
     maxSignals: limits.maxSignals,
@@ -266,13 +267,15 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
   const openIntake = (reach: ProjectReach, reservation: Reservation): { intake: Intake; elements: Elements } => {
     const elements: Elements = new Map();
     const request = decodeContext(reach);
-    /** What a payload may still bring: bytes of a stream arrive, and keys are used up, between one and the next. */
+    /** What a payload may still bring: bytes of a stream arrive, and keys and work are used up, between one and the next. */
     const contextNow = (): DecodeContext => ({
       ...request,
       maxKeys: Math.max(0, mostKeys(reservation.received()) - keys),
+      maxWork: mostWork(reservation.received(), limits.maxSignals) - work,
     });
     let bytes = 0;
     let keys = 0;
+    let work = 0;
     let signals = 0;
     let empty = 0;
     /** What was given up on the main thread: small, but a great deal of work. */
@@ -289,6 +292,7 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
     const keep = (index: number, decoded: DecodedBatch, finished: boolean): void => {
       const found = countSignals(decoded.batch) + decoded.refusals.length;
       keys += decoded.keys ?? 0;
+      work += decoded.work ?? 0;
       // What was said once is kept with every signal, and a short name takes as much room as a long one.
       reservation.hold((decoded.sharedBytes ?? 0) + (decoded.keys ?? 0) * ROOM_PER_KEY);
       if (found === 0) {

@@ -25,6 +25,8 @@ const filled = (head: string, unit: string, separator: string, tail: string, byt
 const numbered = (head: string, unit: (n: number) => string, separator: string, tail: string, times: number): Buffer =>
   Buffer.from(head + Array.from({ length: times }, (_, n) => unit(n)).join(separator) + tail);
 
+const times = (count: number, text: (n: number) => string): string =>
+  Array.from({ length: count }, (_, n) => text(n)).join();
 const id = (n: number, digits: number): string => (n + 1).toString(16).padStart(digits, '0');
 const nativeSpan = (n: number, more = ''): string =>
   `{"trace_id":"${id(n, 32)}","span_id":"${id(n, 16)}","name":"s","kind":"generic","status":"ok","start_time":"2026-11-20T09:00:00Z"${more}}`;
@@ -41,6 +43,8 @@ const keysInOneMap = (keys: number): Buffer =>
     '}}]}',
     keys,
   );
+/** Names that no other span has. */
+const namesOf = (n: number, each: number): string => times(each, (k) => `"${(n * each + k).toString(36)}":0`);
 const spanOf400Keys = (n: number): string =>
   nativeSpan(n, `,"attributes":{${Array.from({ length: 400 }, (_, k) => `"k${k}":0`).join()}}`);
 
@@ -50,8 +54,11 @@ export const noise = (seed: number, characters: number): string =>
     .update(String(seed))
     .digest('hex');
 
-/** What a service sends of the requests that it serves, as a collector passes it on: it compresses to a twentieth. */
-const webSpan = (n: number): string => {
+/**
+ * What a service sends of the requests that it serves, as a collector passes it on: it compresses to a twentieth, and further with more
+ * attributes that are the same at each.
+ */
+const webSpan = (n: number, more: string): string => {
   const drawn = noise(100_000 + n, 40);
   const [spanId, address] = [drawn.slice(0, 16), drawn.slice(16, 24)];
   const nanos = String(Number.parseInt(drawn.slice(24, 32), 16) % 1e9).padStart(9, '0');
@@ -72,7 +79,7 @@ const webSpan = (n: number): string => {
   const at = 1_795_000_000 + Math.floor(n / 1000);
   return (
     `{"traceId":"${id(n >> 2, 16)}${noise(n >> 2, 16)}","spanId":"${spanId}","name":"GET /api/users/{id}","kind":2,` +
-    `"startTimeUnixNano":"${at}${nanos}","endTimeUnixNano":"${at + 1}${nanos}","attributes":[${attributes}],"status":{}}`
+    `"startTimeUnixNano":"${at}${nanos}","endTimeUnixNano":"${at + 1}${nanos}","attributes":[${attributes}${more}],"status":{}}`
   );
 };
 
@@ -166,23 +173,18 @@ export const hostileBodies: readonly HostileBody[] = [
     answer: 413,
     make: () => numbered('{"spans":[', spanOf400Keys, ',', ']}', 1000),
   }),
-  ...[4, 40].map((each) =>
+  ...(
+    [
+      ['24,000 names, 4 a span', 6000, 4, 200],
+      ['36,000 names, 4 a span', 9000, 4, 413],
+      ['100,000 names, 40 a span', 2500, 40, 413],
+    ] as const
+  ).map(([name, spans, each, answer]) =>
     zipped({
       ...native,
-      name: each === 4 ? '36,000 names, 4 a span' : '100,000 names, 40 a span',
-      answer: each === 4 ? 200 : 413,
-      make: () =>
-        numbered(
-          '{"spans":[',
-          (n) =>
-            nativeSpan(
-              n,
-              `,"attributes":{${Array.from({ length: each }, (_, k) => `"${(n * each + k).toString(36)}":0`).join()}}`,
-            ),
-          ',',
-          ']}',
-          Math.min(9000, 100_000 / each),
-        ),
+      name,
+      answer,
+      make: () => numbered('{"spans":[', (n) => nativeSpan(n, `,"attributes":{${namesOf(n, each)}}`), ',', ']}', spans),
     }),
   ),
   zipped({
@@ -359,24 +361,25 @@ export const hostileBodies: readonly HostileBody[] = [
     answer: 200,
     make: (bytes) => Buffer.from(`{"spans":[${nativeSpan(0, `,"input":"${'a'.repeat(bytes - 200)}"`)}]}`),
   }),
-  zipped({
-    ...native,
-    name: '9,000 spans with texts, inflated',
-    answer: 200,
-    make: (bytes) => {
-      const text = words(Math.floor(bytes / 9000) - 200);
-      return numbered('{"spans":[', (n) => nativeSpan(n, `,"input":"${text}"`), ',', ']}', 9000);
-    },
-  }),
-  zipped({
-    ...lines,
-    name: '9,000 lines of one span with a text, inflated',
-    answer: 200,
-    make: (bytes) => {
-      const text = words(Math.floor(bytes / 9000) - 200);
-      return numbered('', (n) => `{"spans":[${nativeSpan(n, `,"input":"${text}"`)}]}`, '\n', '', 9000);
-    },
-  }),
+  ...(
+    [
+      ['8,000', 8000, 700, 200],
+      ['9,000', 9000, 900, 413],
+    ] as const
+  ).flatMap(([count, spans, bytes, answer]) => [
+    zipped({
+      ...native,
+      name: `${count} spans with ${bytes} bytes of text`,
+      answer,
+      make: () => numbered('{"spans":[', (n) => nativeSpan(n, `,"input":"${words(bytes)}"`), ',', ']}', spans),
+    }),
+    zipped({
+      ...lines,
+      name: `${count} lines of one span with ${bytes} bytes of text`,
+      answer,
+      make: () => numbered('', (n) => `{"spans":[${nativeSpan(n, `,"input":"${words(bytes)}"`)}]}`, '\n', '', spans),
+    }),
+  ]),
   zipped({
     ...native,
     name: 'a text that grows a thousandfold',
@@ -386,12 +389,187 @@ export const hostileBodies: readonly HostileBody[] = [
   zipped({
     ...native,
     name: '9,000 spans with texts, as far as 1 MiB may grow',
-    answer: 200,
+    answer: 413,
     make: () => {
       const text = words(3000);
       return numbered('{"spans":[', (n) => nativeSpan(n, `,"input":"${noise(n, 150)}${text}"`), ',', ']}', 9000);
     },
   }),
+  zipped({
+    ...native,
+    name: '400 spans with 55,000 bytes of text',
+    answer: 200,
+    make: () => {
+      const text = words(51_500);
+      return numbered('{"spans":[', (n) => nativeSpan(n, `,"input":"${noise(n, 3600)}${text}"`), ',', ']}', 400);
+    },
+  }),
+  // Just within the bounds: what is taken costs more than what is refused.
+  zipped({
+    ...native,
+    name: 'input of 1,850,000 numbers',
+    answer: 200,
+    make: () => numbered(`{"spans":[${nativeSpan(0, ',"input":[').slice(0, -1)}`, () => '1', ',', ']}]}', 1_850_000),
+  }),
+  zipped({
+    ...native,
+    name: 'input of 480,000 empty lists',
+    answer: 200,
+    make: () => numbered(`{"spans":[${nativeSpan(0, ',"input":[').slice(0, -1)}`, () => '[]', ',', ']}]}', 480_000),
+  }),
+  zipped({
+    ...native,
+    name: '8,000 spans with 80 numbers',
+    answer: 200,
+    make: () =>
+      numbered('{"spans":[', (n) => nativeSpan(n, `,"attributes":{"k":[${times(80, () => '1')}]}`), ',', ']}', 8000),
+  }),
+  zipped({
+    ...native,
+    name: '9,000 spans with 380 numbers',
+    answer: 413,
+    make: () =>
+      numbered('{"spans":[', (n) => nativeSpan(n, `,"attributes":{"k":[${times(380, () => '1')}]}`), ',', ']}', 9000),
+  }),
+  zipped({
+    ...native,
+    name: '9,000 spans with 16 attributes',
+    answer: 200,
+    make: () =>
+      numbered('{"spans":[', (n) => nativeSpan(n, `,"attributes":{${times(16, (k) => `"k${k}":0`)}}`), ',', ']}', 9000),
+  }),
+  zipped({
+    ...native,
+    name: '2,000 spans with 35 events',
+    answer: 200,
+    make: () =>
+      numbered(
+        '{"spans":[',
+        (n) => nativeSpan(n, `,"events":[${times(35, () => '{"name":"e","time":"2026-11-20T09:00:00Z"}')}]`),
+        ',',
+        ']}',
+        2000,
+      ),
+  }),
+  zipped({
+    ...traces,
+    name: '10 spans with 9,900 events',
+    answer: 200,
+    make: () =>
+      Buffer.from(
+        inTraces(
+          times(
+            10,
+            (n) =>
+              `${otlpSpan(n, '').slice(0, -1)},"events":[${times(9900, () => '{"name":"e","timeUnixNano":"1"}')}]}`,
+          ),
+        ),
+      ),
+  }),
+  zipped({
+    ...traces,
+    name: '10 spans with 9,900 links',
+    answer: 200,
+    make: () =>
+      Buffer.from(
+        inTraces(
+          times(
+            10,
+            (n) =>
+              `${otlpSpan(n, '').slice(0, -1)},"links":[${times(9900, () => `{"traceId":"${id(1, 32)}","spanId":"${id(1, 16)}"}`)}]}`,
+          ),
+        ),
+      ),
+  }),
+  zipped({
+    ...traces,
+    name: 'a list of values, as far as 1 MiB may grow',
+    answer: 413,
+    make: () =>
+      Buffer.from(
+        inTraces(
+          `${otlpSpan(0, `{"key":"k","value":{"arrayValue":{"values":[${times(480_000, () => '{"intValue":"1"}')}]}}}`)},` +
+            times(8000, (n) => otlpSpan(n + 1, `{"key":"k","value":{"stringValue":"${noise(n, 180)}${words(2000)}"}}`)),
+        ),
+      ),
+  }),
+  zipped({
+    ...traces,
+    name: '2,600 bytes of text in a scope of 9,000 spans',
+    answer: 200,
+    make: () =>
+      numbered(
+        `{"resourceSpans":[{"scopeSpans":[{"scope":{"attributes":[{"key":"k","value":{"stringValue":"${words(2600)}"}}]},"spans":[`,
+        (n) => otlpSpan(n, ''),
+        ',',
+        ']}]}]}',
+        9000,
+      ),
+  }),
+  zipped({
+    ...traces,
+    name: '25 attributes of a resource of 9,000 spans',
+    answer: 200,
+    make: () =>
+      numbered(
+        `{"resourceSpans":[{"resource":{"attributes":[${times(25, (k) => `{"key":"k${k}","value":{"stringValue":"v${k}"}}`)}]},"scopeSpans":[{"spans":[`,
+        (n) => otlpSpan(n, ''),
+        ',',
+        ']}]}]}',
+        9000,
+      ),
+  }),
+  zipped({
+    path: '/v1/logs',
+    ...json,
+    name: '9,500 records with texts, inflated',
+    answer: 200,
+    make: () => {
+      const record = `{"timeUnixNano":"1795000000000000000","body":{"stringValue":"${words(780)}"}}`;
+      return numbered('{"resourceLogs":[{"scopeLogs":[{"logRecords":[', () => record, ',', ']}]}]}', 9500);
+    },
+  }),
+  zipped({
+    path: '/v1/metrics',
+    ...json,
+    name: '6,500 histograms of 100 buckets',
+    answer: 200,
+    make: () => {
+      const point = `{"timeUnixNano":"1795000000000000000","count":"100","sum":1,"bucketCounts":[${times(100, () => '"1"')}],"explicitBounds":[${times(99, String)}]}`;
+      return numbered(
+        '{"resourceMetrics":[{"scopeMetrics":[{"metrics":[{"name":"h","histogram":{"aggregationTemporality":2,"dataPoints":[',
+        () => point,
+        ',',
+        ']}}]}]}]}',
+        6500,
+      );
+    },
+  }),
+  // Some of everything.
+  ...(
+    [
+      ['3,800 spans with names, numbers, attributes and text', 3800, 2, 30, 500, 200],
+      ['9,000 spans with names, numbers, attributes and text, as far as 1 MiB may grow', 9000, 2, 400, 2000, 413],
+    ] as const
+  ).map(([name, spans, names, numbers, bytes, answer]) =>
+    zipped({
+      ...native,
+      name,
+      answer,
+      make: () =>
+        numbered(
+          '{"spans":[',
+          (n) =>
+            nativeSpan(
+              n,
+              `,"attributes":{${namesOf(n, names)},${times(7, (k) => `"k${k}":0`)},"list":[${times(numbers, () => '1')}]},"input":"${noise(n, 120)}${words(bytes)}"`,
+            ),
+          ',',
+          ']}',
+          spans,
+        ),
+    }),
+  ),
   // What the largest honest batches cost, to read the others against.
   zipped({
     ...native,
@@ -405,12 +583,36 @@ export const hostileBodies: readonly HostileBody[] = [
     answer: 200,
     make: () => numbered('', (n) => `{"ingest_key":"k${n}","spans":[${nativeSpan(n)}]}`, '\n', '', 10_000),
   }),
-  zipped({
-    ...traces,
-    name: '8,192 spans of web requests, four a trace',
-    answer: 200,
-    make: () => numbered('{"resourceSpans":[{"scopeSpans":[{"spans":[', webSpan, ',', ']}]}]}', 8192),
-  }),
+  ...(
+    [
+      ['four a trace', '', 0],
+      [
+        'with twenty attributes',
+        `,${times(10, (k) => `{"key":"app.setting.${k}","value":{"stringValue":"a value of it, ${k}"}}`)}`,
+        0,
+      ],
+      ['with 25 attributes of a pod', '', 25],
+    ] as const
+  ).map(([what, more, ofResource]) =>
+    zipped({
+      ...traces,
+      name: `8,192 spans of web requests, ${what}`,
+      answer: 200,
+      make: () => {
+        const resource = times(
+          ofResource,
+          (k) => `{"key":"k8s.of.a.pod.${k}","value":{"stringValue":"a-value-of-it-${k}"}}`,
+        );
+        return numbered(
+          `{"resourceSpans":[{"resource":{"attributes":[${resource}]},"scopeSpans":[{"spans":[`,
+          (n) => webSpan(n, more),
+          ',',
+          ']}]}]}',
+          8192,
+        );
+      },
+    }),
+  ),
   zipped({
     ...native,
     name: '1,000 spans of 4 KiB',

@@ -1,6 +1,6 @@
 import type { Json } from '../../model/json.ts';
 import type { Correlation, Cost, SpanKind, Usage } from '../../model/span.ts';
-import { type MutableJsonObject, newJsonObject } from '../json-object.ts';
+import { type MutableJsonObject, newAttributes, newJsonObject } from '../json-object.ts';
 import { kindRules, kindsByName, MCP_TOOL_METHOD, EXECUTE_TOOL, OPERATION } from './kind-rules.ts';
 import {
   type AttributeKey,
@@ -169,7 +169,7 @@ export const createReadings = (): Readings => {
   let scopeNames: readonly string[] = [];
   let scopeValues: readonly Json[] = [];
   let scopeEmitter: ScopedEmitter | undefined;
-  let map = newJsonObject();
+  let map = newAttributes();
   let inputName = '';
   let outputName = '';
   let parts: { part: IndexedPart; value: Json }[] = [];
@@ -285,7 +285,7 @@ export const createReadings = (): Readings => {
     begin: () => {
       read.fill(undefined);
       ranks.fill(UNREAD);
-      map = newJsonObject();
+      map = newAttributes();
       const { names, values } = resource;
       for (let i = 0; i < names.length; i++) map[names[i] as string] = values[i] as Json;
       for (let i = 0; i < scopeNames.length; i++) map[scopeNames[i] as string] = scopeValues[i] as Json;

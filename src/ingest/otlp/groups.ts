@@ -2,6 +2,7 @@ import { Refusal } from '../../model/failure.ts';
 import type { Json, JsonObject } from '../../model/json.ts';
 import type { DecodeContext } from '../decoded.ts';
 import { parseCounted } from '../json-text.ts';
+import { jsonBoundsWithin } from '../work.ts';
 import { KeyCount, MOST_KEYS } from '../keys.ts';
 import type { AttributeKey } from '../mapping/key.ts';
 import { type Readings, readResource } from '../mapping/readings.ts';
@@ -38,11 +39,16 @@ const MEMBERS_PER_ATTRIBUTE = 4;
 export const parseRequest = (
   body: Uint8Array,
   signal: GroupNames['signal'],
-  { maxKeys = MOST_KEYS }: Pick<DecodeContext, 'maxKeys'>,
+  { maxKeys = MOST_KEYS, maxWork }: Pick<DecodeContext, 'maxKeys' | 'maxWork'>,
 ): JsonObject => {
   let parsed: Json;
   try {
-    parsed = parseCounted(body, new KeyCount(maxKeys * MEMBERS_PER_ATTRIBUTE), 0);
+    parsed = parseCounted(
+      body,
+      jsonBoundsWithin(body.length, maxWork),
+      new KeyCount(maxKeys * MEMBERS_PER_ATTRIBUTE),
+      0,
+    );
   } catch (error) {
     if (!(error instanceof Refusal) || !error.message.startsWith('body is not valid JSON')) throw error;
     throw new Refusal({

@@ -13,6 +13,7 @@ import { type FieldName, fieldNameAt, fieldNameOf } from './field-names.ts';
 import { readIdText } from './id-text.ts';
 import { keysByBytes } from './keys-by-bytes.ts';
 import { emitterOfScope } from './scope.ts';
+import { jsonBoundsWithin } from '../work.ts';
 import { bytesText, doubleOf, integerOf, statusCodeOf, timeOf, wrongTypeMessage } from './wire-json.ts';
 
 const OBJECT = 0x7b;
@@ -52,7 +53,7 @@ class TracesJsonReader {
   private attributeValue: Json = null;
 
   constructor(body: Uint8Array, context: DecodeContext) {
-    this.reader = new JsonReader(body);
+    this.reader = new JsonReader(body, jsonBoundsWithin(body.length, context.maxWork));
     this.mapper = createSpanMapper(context);
     this.limit = context.maxSignals;
     this.empty = new EmptyCount(context.maxSignals);

@@ -178,17 +178,17 @@ describe('keys count against a bound that grows with the bytes received', () => 
     )}]}`;
   const native = { path: '/v1/ingest', contentType: 'application/json' } as const;
 
-  it('so a small body may bring 100,000 and one for each 8 bytes, and no more', async () => {
-    const within = gzipSync(ofSpans(250, 400));
-    expect(mostKeys(within.length)).toBeLessThan(105_000);
+  it('so a small body may bring 150,000 and one for each 8 bytes, and no more', async () => {
+    const within = gzipSync(ofSpans(375, 400));
+    expect(mostKeys(within.length)).toBeLessThan(155_000);
     expect((await send({ ...native, gzip: true, bytes: within })).status).toBe(200);
-    const over = gzipSync(ofSpans(265, 400));
+    const over = gzipSync(ofSpans(390, 400));
     const refused = await send({ ...native, gzip: true, bytes: over });
     expect([refused.status, refused.stored]).toEqual([413, 0]);
     expect(refused.text).toContain(`more than ${mostKeys(over.length)} attributes`);
   });
   it('and the same keys are taken of a body that is not compressed', async () => {
-    expect((await send({ ...native, gzip: false, bytes: ofSpans(265, 400) })).status).toBe(200);
+    expect((await send({ ...native, gzip: false, bytes: ofSpans(390, 400) })).status).toBe(200);
   });
   it.each(['application/json', 'application/x-ndjson'] as const)(
     '%s: members that the protocol names are free',
@@ -202,7 +202,7 @@ describe('keys count against a bound that grows with the bytes received', () => 
   it('over all lines of a stream', async () => {
     const bytes = gzipSync(
       times(
-        265,
+        390,
         (n) =>
           `{"spans":[${aSpan(
             n,
@@ -231,6 +231,27 @@ describe('keys count against a bound that grows with the bytes received', () => 
       ),
     )}]}`;
     expect((await send({ ...native, gzip: false, bytes })).status).toBe(status);
+  });
+});
+
+describe('the work of a request is bounded, and the bound grows with the bytes received', () => {
+  const words = 'the quick brown fox '.repeat(35);
+  const withText = (n: number): string =>
+    aSpan(n).replace('"attributes"', `"input":"${noise(n, 64)}${words}","attributes"`);
+  const bodies = [
+    ['application/json', (spans: number): string => `{"spans":[${times(spans, withText)}]}`],
+    ['application/x-ndjson', (spans: number): string => times(spans, (n) => `{"spans":[${withText(n)}]}`, '\n')],
+  ] as const;
+  const [within, over] = [8200, 8600];
+
+  it.each(bodies)('%s: as many spans with text as are half a second, and more', async (contentType, body) => {
+    const ways = { path: '/v1/ingest', contentType } as const;
+    const taken = await send({ ...ways, gzip: true, bytes: gzipSync(body(within)) });
+    expect([taken.status, taken.stored]).toEqual([200, within]);
+    const refused = await send({ ...ways, gzip: true, bytes: gzipSync(body(over)) });
+    expect([refused.status, refused.stored]).toEqual([413, 0]);
+    expect(refused.text).toContain('more processor time than one of its size may, by its signals, attributes and text');
+    expect((await send({ ...ways, gzip: false, bytes: body(over) })).status).toBe(200);
   });
 });
 

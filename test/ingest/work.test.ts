@@ -1,0 +1,143 @@
+import { describe, expect, it } from 'vitest';
+import { decodePayload, type Payload } from '../../src/ingest/decode.ts';
+import { jsonBounds } from '../../src/ingest/json-reader.ts';
+import { jsonBoundsWithin, mostWork, WORK, WorkCount } from '../../src/ingest/work.ts';
+import { Refusal } from '../../src/model/failure.ts';
+import type { JsonObject } from '../../src/model/json.ts';
+import { emptyBatch, type MetricPoint, type SignalBatch } from '../../src/model/signal.ts';
+import { aContext } from './factories.ts';
+import { aFeedback, aLog, aScore, aSpan, noon, spanId, traceId } from './signals.ts';
+
+const workOf = (batch: Partial<SignalBatch>, ingestKey?: string): number => {
+  const count = new WorkCount(0, Number.POSITIVE_INFINITY);
+  count.add({ ...(ingestKey === undefined ? {} : { ingestKey }), batch: { ...emptyBatch, ...batch } });
+  return count.work;
+};
+/** What attributes add to a span. */
+const ofAttributes = (attributes: JsonObject): number =>
+  workOf({ spans: [aSpan({ attributes })] }) - WORK.span - WORK.attributes;
+const named = (name: string): number => WORK.member + WORK.newName + name.length * WORK.character;
+const aPoint = (given: Partial<MetricPoint>): MetricPoint => ({
+  name: 'm',
+  type: 'histogram',
+  timestamp: noon,
+  receivedAt: noon,
+  attributes: {},
+  correlation: { project: 'default' },
+  exemplars: [],
+  ...given,
+});
+
+describe('Issue "Nothing brings it down", 6: work is bounded by what a body may mean', () => {
+  it('signals are work, and a batch with a key is more', () => {
+    expect(workOf({ spans: [aSpan(), aSpan()] })).toBe(2 * WORK.span);
+    expect(workOf({ logs: [aLog({ message: 'four' })] })).toBe(WORK.log + 4 * WORK.indexedCharacter);
+    expect(workOf({ metrics: [aPoint({ bounds: [1, 2], bucketCounts: [0, 0, 0] })] })).toBe(
+      WORK.metricPoint + 5 * WORK.bucket,
+    );
+    expect(workOf({ scores: [aScore()], feedback: [aFeedback()] })).toBe(2 * WORK.judgement);
+    expect(workOf({}, 'key')).toBe(WORK.keyedBatch);
+  });
+  it('attributes are work, and a name that is new is more', () => {
+    expect(ofAttributes({ ab: 1 })).toBe(named('ab'));
+    const twice = workOf({ spans: [aSpan({ attributes: { ab: 1 } }), aSpan({ attributes: { ab: true } })] });
+    expect(twice).toBe(2 * (WORK.span + WORK.attributes) + named('ab') + WORK.member);
+  });
+  it('and each that follows it in its object', () => {
+    expect(ofAttributes({ ab: 1, cd: 1 })).toBe(named('ab') + named('cd'));
+    const count = (attributes: JsonObject): number =>
+      workOf({ spans: [aSpan({ attributes: { known: 1 } }), aSpan({ attributes })] });
+    expect(count({ new: 1, known: 1 }) - count({ known: 1, new: 1 })).toBe(WORK.newName);
+  });
+  it('what is inside of values is work', () => {
+    expect(ofAttributes({ a: 'text' })).toBe(named('a') + 4 * WORK.character);
+    expect(ofAttributes({ a: [1, [], null] })).toBe(named('a') + 2 * WORK.container + 3 * WORK.item);
+    expect(ofAttributes({ a: { bc: 'x' } })).toBe(named('a') + WORK.container + named('bc') + WORK.character);
+  });
+  it('inputs and outputs are work: their words are indexed', () => {
+    const ofPayload = (input: SignalBatch['spans'][number]['input']): number =>
+      workOf({ spans: [aSpan(input === undefined ? {} : { input })] }) - WORK.span;
+    expect(ofPayload('text')).toBe(WORK.payload + 4 * WORK.indexedCharacter);
+    expect(ofPayload([1, 2])).toBe(WORK.payload + WORK.container + 2 * WORK.item);
+    expect(workOf({ spans: [aSpan({ output: 'text' })] })).toBe(workOf({ spans: [aSpan({ input: 'text' })] }));
+  });
+  it('events, links, exemplars and errors are work', () => {
+    const of = (given: Parameters<typeof aSpan>[0]): number => workOf({ spans: [aSpan(given)] }) - WORK.span;
+    expect(of({ events: [{ name: 'e', time: noon, attributes: { a: 1 } }] })).toBe(
+      WORK.event + WORK.character + named('a'),
+    );
+    expect(of({ links: [{ traceId: traceId(0), spanId: spanId(0), attributes: { a: 1 } }] })).toBe(
+      WORK.link + named('a'),
+    );
+    expect(of({ status: 'error', error: { message: 'four', stack: 'at' } })).toBe(6 * WORK.character);
+    expect(workOf({ metrics: [aPoint({ exemplars: [{ value: 1, timestamp: noon, attributes: { a: 1 } }] })] })).toBe(
+      WORK.metricPoint + WORK.event + named('a'),
+    );
+  });
+
+  it('any request may be half a second of it, a larger one 450 ns for each byte received', () => {
+    expect([0, 1_111_111, 1_111_112, 10_000_000].map((bytes) => mostWork(bytes, 10_000))).toEqual([
+      500_000_000, 500_000_000, 500_000_400, 4_500_000_000,
+    ]);
+  });
+  it('and one that may have more signals 50 us for each', () => {
+    expect([100, 10_000, 10_001, 50_000].map((signals) => mostWork(0, signals))).toEqual([
+      500_000_000, 500_000_000, 500_050_000, 2_500_000_000,
+    ]);
+  });
+
+  const nativeSpan = (n: number, more = ''): string =>
+    `{"trace_id":"${traceId(n)}","span_id":"${spanId(n)}","name":"s","kind":"generic","status":"ok","start_time":"2026-11-20T09:00:00Z"${more}}`;
+  const text = 'words '.repeat(200_000);
+  const native = (body: string): Payload => ({ kind: 'native', body: Buffer.from(body) });
+  const spans = `{"spans":[${nativeSpan(0, `,"input":"${text}"`)},${nativeSpan(1)}]}`;
+  const wire = (n: number): string =>
+    `{"traceId":"${traceId(n)}","spanId":"${spanId(n)}","name":"s","startTimeUnixNano":"1","endTimeUnixNano":"2"}`;
+  const inTraces = (list: readonly string[], attributes = ''): string =>
+    `{"resourceSpans":[{"resource":{"attributes":[${attributes}]},"scopeSpans":[{"spans":[${list.join()}]}]}]}`;
+  const wireSpans = Array.from({ length: 1000 }, (_, n) => wire(n));
+  const otlp = (body: string): Payload => ({ kind: 'otlp_json', signal: 'traces', body: Buffer.from(body) });
+  const ofSpans =
+    Buffer.byteLength(spans) * WORK.byte + 2 * WORK.span + WORK.payload + text.length * WORK.indexedCharacter;
+  const ofWire = Buffer.byteLength(inTraces(wireSpans)) * WORK.byte + 1000 * WORK.span;
+
+  it.each([
+    ['native', native(spans), ofSpans],
+    ['a line', { kind: 'native_line', element: 3, body: Buffer.from(spans) } satisfies Payload, ofSpans],
+    ['OTLP', otlp(inTraces(wireSpans)), ofWire],
+  ] as const)('%s: as much as a payload may be is taken, and a nanosecond more is refused', (_name, payload, work) => {
+    expect(decodePayload(payload, aContext({ maxWork: work }))).toHaveLength(1);
+    expect(() => decodePayload(payload, aContext({ maxWork: work - 1 }))).toThrow(Refusal);
+    expect(() => decodePayload(payload, aContext({ maxWork: work - 2_500_000 }))).toThrow(
+      'the request would take 3 ms more processor time than one of its size may, by its signals, attributes and text ' +
+        '(500 ms, 50 us for each of --max-batch-signals, or 450 ns for each byte received); send smaller batches',
+    );
+  });
+  it('what a resource says is work at each of its signals', () => {
+    const attribute = `{"key":"k","value":{"stringValue":"${'v'.repeat(1000)}"}}`;
+    const body = inTraces(wireSpans, attribute);
+    const work =
+      Buffer.byteLength(body) * WORK.byte +
+      1000 * (WORK.span + WORK.attributes + WORK.member + 1000 * WORK.character) +
+      WORK.newName +
+      WORK.character;
+    expect(decodePayload(otlp(body), aContext({ maxWork: work }))).toHaveLength(1);
+    expect(() => decodePayload(otlp(body), aContext({ maxWork: work - 1 }))).toThrow(Refusal);
+  });
+  it('a line says how much it was, for the lines after it', () => {
+    const line: Payload = { kind: 'native_line', element: 0, body: Buffer.from(spans) };
+    expect(decodePayload(line, aContext({ maxWork: 1e9 }))[0]?.work).toBe(ofSpans);
+  });
+
+  it('a body in JSON is given up while it is read, where its values alone are too much', () => {
+    expect(jsonBoundsWithin(1000)).toBe(jsonBounds);
+    expect(jsonBoundsWithin(0, jsonBounds.values * WORK.item)).toBe(jsonBounds);
+    expect(jsonBoundsWithin(0, jsonBounds.values * WORK.item - 1).values).toBe(jsonBounds.values - 1);
+    expect(jsonBoundsWithin(30, 20 * WORK.item + 30 * WORK.byte).values).toBe(20);
+    expect(jsonBoundsWithin(1000, 0).values).toBe(0);
+    const list = native(`{"spans":[${nativeSpan(0, `,"input":[${'1,'.repeat(50_000)}1]`)}]}`);
+    expect(() => decodePayload(list, aContext({ maxWork: 40_000 * WORK.item }))).toThrow(
+      'the request would take more processor time than one of its size may',
+    );
+  });
+});
