@@ -127,12 +127,17 @@ const mayBeMuchWork = (payload: Payload): boolean => payload.kind === 'native_li
 /**
  * Decodes one payload into its batch elements, in the order of the request.
  * @param nodeBudget bounds the work on a protobuf body; without it the work is bounded by the body's size alone
+ * @param count has counted earlier payloads of the request
  * @throws Refusal when the payload as a whole cannot be read, or is more work than it may be; BudgetExceeded
  */
-export const decodePayload = (payload: Payload, context: DecodeContext, nodeBudget?: number): DecodedBatch[] => {
+export const decodePayload = (
+  payload: Payload,
+  context: DecodeContext,
+  nodeBudget?: number,
+  count = new WorkCount(),
+): DecodedBatch[] => {
   const elements = decodeElements(payload, context, nodeBudget);
   if (context.maxWork === undefined || !mayBeMuchWork(payload)) return elements;
-  const count = new WorkCount(payload.body.length, context.maxWork);
-  for (const element of elements) count.add(element);
-  return payload.kind === 'native_line' ? elements.map((element) => ({ ...element, work: count.work })) : elements;
+  const work = count.add(payload.body.length, elements, context.maxWork);
+  return payload.kind === 'native_line' ? elements.map((element) => ({ ...element, work })) : elements;
 };

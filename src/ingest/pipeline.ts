@@ -29,7 +29,7 @@ import { createPace } from './pace.ts';
 import type { Quota } from './quota.ts';
 import type { Sampled } from './sample.ts';
 import { createTurns } from './turns.ts';
-import { mostWork } from './work.ts';
+import { mostWork, WorkCount } from './work.ts';
 
 export type PipelineOptions = {
   readonly store: Pick<SignalStore, 'write' | 'isWritten'>;
@@ -276,6 +276,7 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
     let bytes = 0;
     let keys = 0;
     let work = 0;
+    const count = new WorkCount();
     let signals = 0;
     let empty = 0;
     /** What was given up on the main thread: small, but a great deal of work. */
@@ -314,7 +315,7 @@ export const createPipeline = (options: PipelineOptions): Pipeline => {
         if (payload === undefined || belongsOnThread(payload)) return at;
         if (pace.isDue()) await pace.nextTurn();
         try {
-          for (const [index, decoded] of decodePayload(payload, contextNow(), MAIN_THREAD_NODES).entries())
+          for (const [index, decoded] of decodePayload(payload, contextNow(), MAIN_THREAD_NODES, count).entries())
             keep(baseOf(payload) + index, decoded, false);
         } catch (error) {
           if (!(error instanceof BudgetExceeded)) throw error;

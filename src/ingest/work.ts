@@ -13,7 +13,7 @@ import { type JsonBounds, jsonBounds } from './json-reader.ts';
 export const WORK = {
   /** A byte that is decoded, whatever it says. */
   byte: 5,
-  span: 32_000,
+  span: 30_000,
   log: 9_000,
   metricPoint: 9_000,
   judgement: 9_000,
@@ -24,9 +24,14 @@ export const WORK = {
   /** Attributes of a signal, however many. */
   attributes: 6_000,
   /** An attribute, or a member of an object, with its value where that is one text, number or word. */
-  member: 420,
+  member: 400,
   /** A name that no object before it in the payload had, and each that follows it: V8 has no shape yet for such an object. */
   newName: 5_000,
+  /** A value by which a trace is found, at each trace that has it. */
+  facet: 2_400,
+  /** Such a value that no trace before it in the payload had, and a character of it: values stand in an index. */
+  newFacetValue: 7_500,
+  facetCharacter: 60,
   container: 750,
   /** A text, number or word in a list. */
   item: 250,
@@ -75,31 +80,39 @@ export const jsonBoundsWithin = (bytes: number, maxWork = Number.POSITIVE_INFINI
     : { ...jsonBounds, values: Math.max(0, values), tooManyValues: () => tooMuchWork() };
 };
 
-/** Counts the work of one payload. */
+/** Counts the work of a payload, or of payloads of a request one after the other: what is new in one is not in the next. */
 export class WorkCount {
   /** So far, in nanoseconds. */
-  work: number;
+  work = 0;
   private readonly names = new Set<string>();
-
-  private readonly most: number;
+  private readonly facetValues = new Set<string>();
+  private readonly facetsOfTraces = new Map<string, Set<string>>();
 
   /**
-   * @param bytes the size of the payload as it is decoded
-   * @param most refuses the request above it; `mostWork` of what was received
+   * Counts one payload.
+   * @param bytes its size as it was decoded
+   * @param most refuses more
+   * @returns its work
+   * @throws Refusal `payload_too_large`
    */
-  constructor(bytes: number, most: number) {
-    this.work = bytes * WORK.byte;
-    this.most = most;
+  add(bytes: number, elements: readonly Pick<DecodedBatch, 'ingestKey' | 'batch'>[], most: number): number {
+    const before = this.work;
+    this.work += bytes * WORK.byte;
+    for (const element of elements) this.element(element);
+    const work = this.work - before;
+    if (work > most) throw tooMuchWork(work - most);
+    return work;
   }
 
-  /** @throws Refusal `payload_too_large` */
-  add({ ingestKey, batch }: Pick<DecodedBatch, 'ingestKey' | 'batch'>): void {
+  private element({ ingestKey, batch }: Pick<DecodedBatch, 'ingestKey' | 'batch'>): void {
     if (ingestKey !== undefined) this.work += WORK.keyedBatch;
     for (const span of batch.spans) this.span(span);
     for (const log of batch.logs) this.log(log);
     for (const point of batch.metrics) this.metricPoint(point);
-    this.work += (batch.scores.length + batch.feedback.length + batch.aspectNotes.length) * WORK.judgement;
-    if (this.work > this.most) throw tooMuchWork(this.work - this.most);
+    for (const { reason, label, metadata } of batch.scores) this.judgement(metadata, reason, label);
+    for (const { value, comment, metadata } of batch.feedback)
+      this.judgement(metadata, typeof value === 'string' ? value : undefined, comment);
+    for (const { text } of batch.aspectNotes) this.judgement(undefined, text);
   }
 
   private span(span: Span): void {
@@ -108,14 +121,60 @@ export class WorkCount {
     this.payload(span.output);
     this.attributes(span.attributes);
     for (const event of span.events) {
-      this.work += WORK.event + event.name.length * WORK.character;
+      this.work += WORK.event;
+      this.text(event.name);
       this.members(event.attributes);
     }
     for (const link of span.links) {
       this.work += WORK.link;
       this.members(link.attributes);
     }
-    this.work += ((span.error?.message.length ?? 0) + (span.error?.stack?.length ?? 0)) * WORK.character;
+    this.text(span.error?.message);
+    this.text(span.error?.stack);
+    this.text(span.correlation.requestId);
+    this.text(span.correlation.resourceId);
+    this.facets(span);
+  }
+
+  private facets({ traceId, name, model, provider, entityName, correlation }: Span): void {
+    let known = this.facetsOfTraces.get(traceId);
+    if (known === undefined) {
+      known = new Set();
+      this.facetsOfTraces.set(traceId, known);
+    }
+    this.facet(known, name);
+    this.facet(known, model);
+    this.facet(known, provider);
+    this.facet(known, entityName);
+    this.facet(known, correlation.userId);
+    this.facet(known, correlation.sessionId);
+    this.facet(known, correlation.threadId);
+    this.facet(known, correlation.environment);
+    this.facet(known, correlation.serviceName);
+    this.facet(known, correlation.serviceVersion);
+    this.facet(known, correlation.release);
+    this.facet(known, correlation.runId);
+    this.facet(known, correlation.experimentId);
+    for (const tag of correlation.tags ?? []) this.facet(known, tag);
+  }
+
+  private facet(known: Set<string>, value: string | undefined): void {
+    if (value === undefined || known.has(value)) return;
+    known.add(value);
+    this.work += WORK.facet;
+    if (this.facetValues.has(value)) return;
+    this.facetValues.add(value);
+    this.work += WORK.newFacetValue + value.length * WORK.facetCharacter;
+  }
+
+  private judgement(metadata: JsonObject | undefined, ...texts: (string | undefined)[]): void {
+    this.work += WORK.judgement;
+    for (const text of texts) this.text(text);
+    if (metadata !== undefined) this.attributes(metadata);
+  }
+
+  private text(text: string | undefined): void {
+    if (text !== undefined) this.work += text.length * WORK.character;
   }
 
   private log(log: LogRecord): void {

@@ -495,11 +495,11 @@ export const hostileBodies: readonly HostileBody[] = [
   }),
   zipped({
     ...traces,
-    name: '2,600 bytes of text in a scope of 9,000 spans',
+    name: '2,500 bytes of text in a scope of 9,000 spans',
     answer: 200,
     make: () =>
       numbered(
-        `{"resourceSpans":[{"scopeSpans":[{"scope":{"attributes":[{"key":"k","value":{"stringValue":"${words(2600)}"}}]},"spans":[`,
+        `{"resourceSpans":[{"scopeSpans":[{"scope":{"attributes":[{"key":"k","value":{"stringValue":"${words(2450)}"}}]},"spans":[`,
         (n) => otlpSpan(n, ''),
         ',',
         ']}]}]}',
@@ -544,6 +544,98 @@ export const hostileBodies: readonly HostileBody[] = [
         6500,
       );
     },
+  }),
+  // Values by which traces are found.
+  ...(
+    [
+      ['8,000 spans with 8 tags', 8000, 8, 200],
+      ['9,000 spans with 40 tags', 9000, 40, 413],
+    ] as const
+  ).map(([name, spans, tags, answer]) =>
+    zipped({
+      ...native,
+      name,
+      answer,
+      make: () =>
+        numbered(
+          '{"spans":[',
+          (n) => nativeSpan(n, `,"correlation":{"tags":[${times(tags, (k) => `"t${k}"`)}]}`),
+          ',',
+          ']}',
+          spans,
+        ),
+    }),
+  ),
+  ...(
+    [
+      ['4,000 spans with 8 ids of their own', 4000, 200],
+      ['9,000 spans with 8 ids of their own', 9000, 413],
+    ] as const
+  ).map(([name, spans, answer]) =>
+    zipped({
+      ...native,
+      name,
+      answer,
+      make: () => {
+        const fields = 'user_id session_id thread_id environment service_name service_version release run_id'.split(
+          ' ',
+        );
+        return numbered(
+          '{"spans":[',
+          (n) => nativeSpan(n, `,"correlation":{${fields.map((field) => `"${field}":"${field}-${n}"`).join()}}`),
+          ',',
+          ']}',
+          spans,
+        );
+      },
+    }),
+  ),
+  ...(
+    [
+      ['2,800 names of 2,000 bytes', 2800, 2000, 200],
+      ['9,000 names of 2,600 bytes', 9000, 2600, 413],
+    ] as const
+  ).map(([name, spans, bytes, answer]) =>
+    zipped({
+      ...native,
+      name,
+      answer,
+      make: () =>
+        numbered(
+          '{"spans":[',
+          (n) => nativeSpan(n).replace('"name":"s"', `"name":"${noise(n, 120)}${words(bytes - 120)}"`),
+          ',',
+          ']}',
+          spans,
+        ),
+    }),
+  ),
+  zipped({
+    ...native,
+    name: 'a trace of 9,000 spans with a request id of their own',
+    answer: 200,
+    make: () =>
+      numbered(
+        '{"spans":[',
+        (n) => nativeSpan(n, `,"correlation":{"request_id":"r${n}"}`).replace(id(n, 32), id(0, 32)),
+        ',',
+        ']}',
+        9000,
+      ),
+  }),
+  zipped({
+    ...native,
+    name: '9,000 scores with reasons, as far as 1 MiB may grow',
+    answer: 200,
+    make: () =>
+      numbered(
+        '{"scores":[',
+        (n) =>
+          `{"score_id":"${n}","trace_id":"${id(n, 32)}","scorer_id":"q","value":0.5,"min":0,"max":1,"source":"live","reason":"${noise(n, 140)}${words(2600)}"}`,
+        ',',
+        ']}',
+        9000,
+      ),
   }),
   // Some of everything.
   ...(

@@ -9,13 +9,14 @@ import { aContext } from './factories.ts';
 import { aFeedback, aLog, aScore, aSpan, noon, spanId, traceId } from './signals.ts';
 
 const workOf = (batch: Partial<SignalBatch>, ingestKey?: string): number => {
-  const count = new WorkCount(0, Number.POSITIVE_INFINITY);
-  count.add({ ...(ingestKey === undefined ? {} : { ingestKey }), batch: { ...emptyBatch, ...batch } });
-  return count.work;
+  const element = { ...(ingestKey === undefined ? {} : { ingestKey }), batch: { ...emptyBatch, ...batch } };
+  return new WorkCount().add(0, [element], Number.POSITIVE_INFINITY);
 };
 /** What attributes add to a span. */
 const ofAttributes = (attributes: JsonObject): number =>
-  workOf({ spans: [aSpan({ attributes })] }) - WORK.span - WORK.attributes;
+  workOf({ spans: [aSpan({ attributes })] }) - A_SPAN - WORK.attributes;
+/** A span as the tests make it has one value by which its trace is found: its name. */
+const A_SPAN = WORK.span + WORK.facet + WORK.newFacetValue + 'a span'.length * WORK.facetCharacter;
 const named = (name: string): number => WORK.member + WORK.newName + name.length * WORK.character;
 const aPoint = (given: Partial<MetricPoint>): MetricPoint => ({
   name: 'm',
@@ -30,18 +31,18 @@ const aPoint = (given: Partial<MetricPoint>): MetricPoint => ({
 
 describe('Issue "Nothing brings it down", 6: work is bounded by what a body may mean', () => {
   it('signals are work, and a batch with a key is more', () => {
-    expect(workOf({ spans: [aSpan(), aSpan()] })).toBe(2 * WORK.span);
+    expect(workOf({ spans: [aSpan(), aSpan()] })).toBe(A_SPAN + WORK.span);
     expect(workOf({ logs: [aLog({ message: 'four' })] })).toBe(WORK.log + 4 * WORK.indexedCharacter);
     expect(workOf({ metrics: [aPoint({ bounds: [1, 2], bucketCounts: [0, 0, 0] })] })).toBe(
       WORK.metricPoint + 5 * WORK.bucket,
     );
-    expect(workOf({ scores: [aScore()], feedback: [aFeedback()] })).toBe(2 * WORK.judgement);
+    expect(workOf({ scores: [aScore()], feedback: [aFeedback({ value: 1 })] })).toBe(2 * WORK.judgement);
     expect(workOf({}, 'key')).toBe(WORK.keyedBatch);
   });
   it('attributes are work, and a name that is new is more', () => {
     expect(ofAttributes({ ab: 1 })).toBe(named('ab'));
     const twice = workOf({ spans: [aSpan({ attributes: { ab: 1 } }), aSpan({ attributes: { ab: true } })] });
-    expect(twice).toBe(2 * (WORK.span + WORK.attributes) + named('ab') + WORK.member);
+    expect(twice).toBe(A_SPAN + WORK.span + 2 * WORK.attributes + named('ab') + WORK.member);
   });
   it('and each that follows it in its object', () => {
     expect(ofAttributes({ ab: 1, cd: 1 })).toBe(named('ab') + named('cd'));
@@ -56,13 +57,32 @@ describe('Issue "Nothing brings it down", 6: work is bounded by what a body may 
   });
   it('inputs and outputs are work: their words are indexed', () => {
     const ofPayload = (input: SignalBatch['spans'][number]['input']): number =>
-      workOf({ spans: [aSpan(input === undefined ? {} : { input })] }) - WORK.span;
+      workOf({ spans: [aSpan(input === undefined ? {} : { input })] }) - A_SPAN;
     expect(ofPayload('text')).toBe(WORK.payload + 4 * WORK.indexedCharacter);
     expect(ofPayload([1, 2])).toBe(WORK.payload + WORK.container + 2 * WORK.item);
     expect(workOf({ spans: [aSpan({ output: 'text' })] })).toBe(workOf({ spans: [aSpan({ input: 'text' })] }));
   });
+  it('values by which traces are found are work at each trace, and new ones are more', () => {
+    const of = (...given: Parameters<typeof aSpan>[0][]): number => workOf({ spans: given.map(aSpan) });
+    const added = (value: string): number => WORK.facet + WORK.newFacetValue + value.length * WORK.facetCharacter;
+    expect(of({ model: 'a model' })).toBe(A_SPAN + added('a model'));
+    const correlation = { project: 'p', userId: 'ann', tags: ['one', 'two'] };
+    expect(of({ correlation })).toBe(A_SPAN + added('ann') + added('one') + added('two'));
+    expect(of({ correlation }, { correlation })).toBe(of({ correlation }) + WORK.span);
+    expect(of({ correlation }, { correlation, traceId: traceId(1) })).toBe(
+      of({ correlation }) + WORK.span + 4 * WORK.facet,
+    );
+  });
+  it('texts and metadata of judgements are work', () => {
+    expect(workOf({ scores: [aScore({ reason: 'four', label: 'as', metadata: { ab: 1 } })] })).toBe(
+      WORK.judgement + 6 * WORK.character + WORK.attributes + named('ab'),
+    );
+    expect(workOf({ feedback: [aFeedback({ kind: 'comment', value: 'four', comment: 'as' })] })).toBe(
+      WORK.judgement + 6 * WORK.character,
+    );
+  });
   it('events, links, exemplars and errors are work', () => {
-    const of = (given: Parameters<typeof aSpan>[0]): number => workOf({ spans: [aSpan(given)] }) - WORK.span;
+    const of = (given: Parameters<typeof aSpan>[0]): number => workOf({ spans: [aSpan(given)] }) - A_SPAN;
     expect(of({ events: [{ name: 'e', time: noon, attributes: { a: 1 } }] })).toBe(
       WORK.event + WORK.character + named('a'),
     );
@@ -98,8 +118,18 @@ describe('Issue "Nothing brings it down", 6: work is bounded by what a body may 
   const wireSpans = Array.from({ length: 1000 }, (_, n) => wire(n));
   const otlp = (body: string): Payload => ({ kind: 'otlp_json', signal: 'traces', body: Buffer.from(body) });
   const ofSpans =
-    Buffer.byteLength(spans) * WORK.byte + 2 * WORK.span + WORK.payload + text.length * WORK.indexedCharacter;
-  const ofWire = Buffer.byteLength(inTraces(wireSpans)) * WORK.byte + 1000 * WORK.span;
+    Buffer.byteLength(spans) * WORK.byte +
+    2 * WORK.span +
+    2 * WORK.facet +
+    WORK.newFacetValue +
+    WORK.facetCharacter +
+    WORK.payload +
+    text.length * WORK.indexedCharacter;
+  const ofWire =
+    Buffer.byteLength(inTraces(wireSpans)) * WORK.byte +
+    1000 * (WORK.span + WORK.facet) +
+    WORK.newFacetValue +
+    WORK.facetCharacter;
 
   it.each([
     ['native', native(spans), ofSpans],
@@ -118,15 +148,20 @@ describe('Issue "Nothing brings it down", 6: work is bounded by what a body may 
     const body = inTraces(wireSpans, attribute);
     const work =
       Buffer.byteLength(body) * WORK.byte +
-      1000 * (WORK.span + WORK.attributes + WORK.member + 1000 * WORK.character) +
+      WORK.newFacetValue +
+      WORK.facetCharacter +
+      1000 * (WORK.span + WORK.facet + WORK.attributes + WORK.member + 1000 * WORK.character) +
       WORK.newName +
       WORK.character;
     expect(decodePayload(otlp(body), aContext({ maxWork: work }))).toHaveLength(1);
     expect(() => decodePayload(otlp(body), aContext({ maxWork: work - 1 }))).toThrow(Refusal);
   });
-  it('a line says how much it was, for the lines after it', () => {
+  it('a line says how much it was, and what was new in it is not in the next', () => {
     const line: Payload = { kind: 'native_line', element: 0, body: Buffer.from(spans) };
-    expect(decodePayload(line, aContext({ maxWork: 1e9 }))[0]?.work).toBe(ofSpans);
+    const count = new WorkCount();
+    const decode = () => decodePayload(line, aContext({ maxWork: 1e9 }), undefined, count)[0]?.work;
+    expect(decode()).toBe(ofSpans);
+    expect(decode()).toBe(ofSpans - 2 * WORK.facet - WORK.newFacetValue - WORK.facetCharacter);
   });
 
   it('a body in JSON is given up while it is read, where its values alone are too much', () => {

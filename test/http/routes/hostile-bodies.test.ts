@@ -242,7 +242,7 @@ describe('the work of a request is bounded, and the bound grows with the bytes r
     ['application/json', (spans: number): string => `{"spans":[${times(spans, withText)}]}`],
     ['application/x-ndjson', (spans: number): string => times(spans, (n) => `{"spans":[${withText(n)}]}`, '\n')],
   ] as const;
-  const [within, over] = [8200, 8600];
+  const [within, over] = [8050, 8400];
 
   it.each(bodies)('%s: as many spans with text as are half a second, and more', async (contentType, body) => {
     const ways = { path: '/v1/ingest', contentType } as const;
