@@ -21,6 +21,10 @@ export type TouchedTrace = {
   leftContext?: boolean;
   /** Its spans and contexts when they all came in this transaction; absent when they must be read from the file. */
   atHand?: { readonly spans: Row[]; readonly contexts: Map<number, Row> } | undefined;
+  /** Its contexts in the file and those that its unit brought, where they are not at hand. */
+  storedContexts?: Map<number, Row> | undefined;
+  /** Where each of many contexts stands, and the next free place. */
+  placesOfContexts?: { readonly byText: Map<string, number>; next: number } | undefined;
 };
 
 /** Facet values whose numbers are remembered; past it the memory starts anew. */

@@ -19,6 +19,9 @@ const isSameSpan = (stored: Row, row: Row): boolean =>
       (typeof stored[at] === 'bigint' && typeof value === 'number' && Number(stored[at]) === value),
   );
 
+/** Contexts of a trace among which one is looked for one by one. */
+const FEW_CONTEXTS = 16;
+
 /** Senders name projects as they like; numbers of more than so many are read from the file again. */
 const REMEMBERED_PROJECTS = 10_000;
 
@@ -143,6 +146,8 @@ export const unitWriterOf = (
       const { atHand } = earlier;
       entry = {
         ...earlier,
+        storedContexts: undefined,
+        placesOfContexts: undefined,
         atHand: atHand && { spans: atHand.spans.slice(), contexts: new Map(atHand.contexts) },
       };
     }
@@ -150,22 +155,55 @@ export const unitWriterOf = (
     return entry;
   };
 
+  const contextsOf = (entry: TouchedTrace): Map<number, Row> => {
+    if (entry.atHand !== undefined) return entry.atHand.contexts;
+    if (entry.storedContexts === undefined) {
+      newContexts.flush();
+      entry.storedContexts = new Map();
+      for (const [place, ...values] of contextsOfTrace.iterate(entry.trace))
+        entry.storedContexts.set(Number(place), values);
+    }
+    return entry.storedContexts;
+  };
+
+  /** Where a context stands among few, or where the next one stands. */
+  const placeAmongFew = (known: Map<number, Row>, context: Row): number => {
+    let next = 0;
+    for (const [place, values] of known) {
+      if (sameContext(values, context)) return place;
+      if (place >= next) next = place + 1;
+    }
+    return next;
+  };
+
+  /** The same among many: looking at each of them for each would take seconds. */
+  const placeAmongMany = (entry: TouchedTrace, known: Map<number, Row>, context: Row): number => {
+    const text = JSON.stringify(context);
+    let places = entry.placesOfContexts;
+    if (places?.byText.size !== known.size) {
+      places = { byText: new Map(), next: 0 };
+      for (const [place, values] of known) {
+        places.byText.set(JSON.stringify(values), place);
+        places.next = Math.max(places.next, place + 1);
+      }
+      entry.placesOfContexts = places;
+    }
+    const found = places.byText.get(text);
+    if (found !== undefined) return found;
+    places.byText.set(text, places.next);
+    return places.next++;
+  };
+
   /** Numbers under which a trace keeps the contexts of a unit. */
   const settleContexts = (entry: TouchedTrace, contexts: readonly Row[]): number[] => {
-    const known = entry.atHand?.contexts ?? new Map<number, Row>();
-    if (entry.atHand === undefined) {
-      newContexts.flush();
-      for (const [place, ...values] of contextsOfTrace.iterate(entry.trace)) known.set(Number(place), values);
-    }
+    const known = contextsOf(entry);
     return contexts.map((context) => {
-      let next = 0;
-      for (const [place, values] of known) {
-        if (sameContext(values, context)) return place;
-        if (place >= next) next = place + 1;
+      const place = known.size <= FEW_CONTEXTS ? placeAmongFew(known, context) : placeAmongMany(entry, known, context);
+      if (!known.has(place)) {
+        newContexts.add([entry.trace, place, ...context]);
+        known.set(place, context);
       }
-      newContexts.add([entry.trace, next, ...context]);
-      known.set(next, context);
-      return next;
+      return place;
     });
   };
 

@@ -40,6 +40,34 @@ describe('SQLite: the contexts of a trace', () => {
     folder.remove();
   });
 
+  it('stand once each, however many there are, and whether they come in one unit, in pieces of a large one or later', async () => {
+    const folder = temporaryFolder();
+    const path = join(folder.path, 'svc.db');
+    const store = await openSqliteSignalStore({ path });
+    const runs = (from: number, to: number) =>
+      Array.from({ length: to - from }, (_, n) => ofRun(`run ${(from + n) % 1500}`, from + n));
+    await store.write(aUnit({ spans: runs(0, 10) }));
+    await Promise.all([store.write(aUnit({ spans: runs(10, 20) })), store.write(aUnit({ spans: runs(20, 40) }))]);
+    await store.write(aUnit({ spans: runs(40, 2000) }));
+    await store.write(aUnit({ spans: [ofRun('run 7', 2000), ofRun('another', 2001)] }));
+    const db = new Database(path, { readonly: true });
+    expect(db.prepare('SELECT count(*), count(DISTINCT run_id), max(context) FROM trace_contexts').raw().all()).toEqual(
+      [[1501, 1501, 1500]],
+    );
+    const named = db
+      .prepare('SELECT s.span_id, c.run_id FROM spans s JOIN trace_contexts c USING (trace, context) ORDER BY s.span')
+      .raw()
+      .all();
+    expect(named).toEqual([
+      ...Array.from({ length: 2000 }, (_, n) => [spanIdOf(n), `run ${n % 1500}`]),
+      [spanIdOf(2000), 'run 7'],
+      [spanIdOf(2001), 'another'],
+    ]);
+    db.close();
+    await store.close();
+    folder.remove();
+  });
+
   it('that no span names are found by one read of the spans, however many contexts there are', async () => {
     const folder = temporaryFolder();
     const path = join(folder.path, 'svc.db');
