@@ -17,6 +17,7 @@ export const WORK = {
   log: 9_000,
   metricPoint: 9_000,
   judgement: 9_000,
+  judgementCharacter: 12,
   /** A batch with a key, which is written by itself. */
   keyedBatch: 10_000,
   event: 4_500,
@@ -169,7 +170,7 @@ export class WorkCount {
 
   private judgement(metadata: JsonObject | undefined, ...texts: (string | undefined)[]): void {
     this.work += WORK.judgement;
-    for (const text of texts) this.text(text);
+    for (const text of texts) this.work += (text?.length ?? 0) * WORK.judgementCharacter;
     if (metadata !== undefined) this.attributes(metadata);
   }
 

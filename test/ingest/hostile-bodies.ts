@@ -626,7 +626,7 @@ export const hostileBodies: readonly HostileBody[] = [
   zipped({
     ...native,
     name: '9,000 scores with reasons, as far as 1 MiB may grow',
-    answer: 200,
+    answer: 413,
     make: () =>
       numbered(
         '{"scores":[',

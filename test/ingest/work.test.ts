@@ -75,10 +75,10 @@ describe('Issue "Nothing brings it down", 6: work is bounded by what a body may 
   });
   it('texts and metadata of judgements are work', () => {
     expect(workOf({ scores: [aScore({ reason: 'four', label: 'as', metadata: { ab: 1 } })] })).toBe(
-      WORK.judgement + 6 * WORK.character + WORK.attributes + named('ab'),
+      WORK.judgement + 6 * WORK.judgementCharacter + WORK.attributes + named('ab'),
     );
     expect(workOf({ feedback: [aFeedback({ kind: 'comment', value: 'four', comment: 'as' })] })).toBe(
-      WORK.judgement + 6 * WORK.character,
+      WORK.judgement + 6 * WORK.judgementCharacter,
     );
   });
   it('events, links, exemplars and errors are work', () => {
