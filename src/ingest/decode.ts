@@ -121,9 +121,6 @@ const decodeElements = (payload: Payload, context: DecodeContext, nodeBudget?: n
   }
 };
 
-/** A payload that is a whole request and short is never too much work: its signals are few. */
-const mayBeMuchWork = (payload: Payload): boolean => payload.kind === 'native_line' || !isShort(payload);
-
 /**
  * Decodes one payload into its batch elements, in the order of the request.
  * @param nodeBudget bounds the work on a protobuf body; without it the work is bounded by the body's size alone
@@ -137,7 +134,7 @@ export const decodePayload = (
   count = new WorkCount(),
 ): DecodedBatch[] => {
   const elements = decodeElements(payload, context, nodeBudget);
-  if (context.maxWork === undefined || !mayBeMuchWork(payload)) return elements;
+  if (context.maxWork === undefined) return elements;
   const work = count.add(payload.body.length, elements, context.maxWork);
   return payload.kind === 'native_line' ? elements.map((element) => ({ ...element, work })) : elements;
 };

@@ -58,16 +58,12 @@ const WORK_PER_BYTE = 450;
 export const mostWork = (receivedBytes: number, maxSignals: number): number =>
   Math.max(FREE_WORK, WORK_PER_SIGNAL * maxSignals, WORK_PER_BYTE * receivedBytes);
 
-const inMilliseconds = (work: number): number => Math.ceil(work / 1e6);
-
-/** @param over by how much it is too much, in nanoseconds, where all of it was counted */
-const tooMuchWork = (over?: number): Refusal =>
+const tooMuchWork = (): Refusal =>
   new Refusal({
     code: 'payload_too_large',
     message:
-      `the request would take ${over === undefined ? '' : `${inMilliseconds(over)} ms `}more processor time than one of its size may, by ` +
-      `its signals, attributes and text (${inMilliseconds(FREE_WORK)} ms, ${WORK_PER_SIGNAL / 1e3} us for each of --max-batch-signals, or ` +
-      `${WORK_PER_BYTE} ns for each byte received); send smaller batches`,
+      `the request would take more processor time than one of its size may, by its signals, attributes and text (${FREE_WORK / 1e6} ms, ` +
+      `${WORK_PER_SIGNAL / 1e3} us for each of --max-batch-signals, or ${WORK_PER_BYTE} ns for each byte received); send smaller batches`,
   });
 
 /**
@@ -78,13 +74,15 @@ export const jsonBoundsWithin = (bytes: number, maxWork = Number.POSITIVE_INFINI
   const values = Math.floor((maxWork - bytes * WORK.byte) / WORK.item);
   return values >= jsonBounds.values
     ? jsonBounds
-    : { ...jsonBounds, values: Math.max(0, values), tooManyValues: () => tooMuchWork() };
+    : { ...jsonBounds, values: Math.max(0, values), tooManyValues: tooMuchWork };
 };
 
 /** Counts the work of a payload, or of payloads of a request one after the other: what is new in one is not in the next. */
 export class WorkCount {
   /** So far, in nanoseconds. */
   work = 0;
+  /** What it may be after the present payload. */
+  private most = 0;
   private readonly names = new Set<string>();
   private readonly facetValues = new Set<string>();
   private readonly facetsOfTraces = new Map<string, Set<string>>();
@@ -98,11 +96,15 @@ export class WorkCount {
    */
   add(bytes: number, elements: readonly Pick<DecodedBatch, 'ingestKey' | 'batch'>[], most: number): number {
     const before = this.work;
+    this.most = before + most;
     this.work += bytes * WORK.byte;
     for (const element of elements) this.element(element);
-    const work = this.work - before;
-    if (work > most) throw tooMuchWork(work - most);
-    return work;
+    this.check();
+    return this.work - before;
+  }
+
+  private check(): void {
+    if (this.work > this.most) throw tooMuchWork();
   }
 
   private element({ ingestKey, batch }: Pick<DecodedBatch, 'ingestKey' | 'batch'>): void {
@@ -163,6 +165,7 @@ export class WorkCount {
     if (value === undefined || known.has(value)) return;
     known.add(value);
     this.work += WORK.facet;
+    this.check(); // a resource may give thousands of them to each of thousands of spans
     if (this.facetValues.has(value)) return;
     this.facetValues.add(value);
     this.work += WORK.newFacetValue + value.length * WORK.facetCharacter;

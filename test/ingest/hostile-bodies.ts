@@ -637,6 +637,21 @@ export const hostileBodies: readonly HostileBody[] = [
         9000,
       ),
   }),
+  zipped({
+    ...traces,
+    name: '2,000 tags of a resource of 400 spans',
+    answer: 413,
+    make: () => {
+      const tags = times(2000, (k) => `{"stringValue":"t${k}"}`);
+      return numbered(
+        `{"resourceSpans":[{"resource":{"attributes":[{"key":"svc.tags","value":{"arrayValue":{"values":[${tags}]}}}]},"scopeSpans":[{"spans":[`,
+        (n) => otlpSpan(n, ''),
+        ',',
+        ']}]}]}',
+        400,
+      );
+    },
+  }),
   // Some of everything.
   ...(
     [
