@@ -30,8 +30,8 @@ const times = (count: number, text: (n: number) => string): string =>
 const id = (n: number, digits: number): string => (n + 1).toString(16).padStart(digits, '0');
 const nativeSpan = (n: number, more = ''): string =>
   `{"trace_id":"${id(n, 32)}","span_id":"${id(n, 16)}","name":"s","kind":"generic","status":"ok","start_time":"2026-11-20T09:00:00Z"${more}}`;
-const otlpSpan = (n: number, attributes: string): string =>
-  `{"traceId":"${id(n, 32)}","spanId":"${id(n, 16)}","name":"s","startTimeUnixNano":"1","endTimeUnixNano":"2","attributes":[${attributes}]}`;
+const otlpSpan = (n: number, attributes: string, more = ''): string =>
+  `{"traceId":"${id(n, 32)}","spanId":"${id(n, 16)}","name":"s","startTimeUnixNano":"1","endTimeUnixNano":"2","attributes":[${attributes}]${more}}`;
 const inTraces = (spans: string): string => `{"resourceSpans":[{"scopeSpans":[{"spans":[${spans}]}]}]}`;
 const words = (bytes: number): string => 'the quick brown fox jumps over the lazy dog '.repeat(Math.ceil(bytes / 44));
 
@@ -45,14 +45,17 @@ const keysInOneMap = (keys: number): Buffer =>
   );
 /** Names that no other span has. */
 const namesOf = (n: number, each: number): string => times(each, (k) => `"${(n * each + k).toString(36)}":0`);
-const spanOf400Keys = (n: number): string =>
-  nativeSpan(n, `,"attributes":{${Array.from({ length: 400 }, (_, k) => `"k${k}":0`).join()}}`);
+const KEYS_400 = `,"attributes":{${times(400, (k) => `"k${k}":0`)}}`;
 
 /** Text that does not compress to less than half. */
 export const noise = (seed: number, characters: number): string =>
   createHash('shake256', { outputLength: characters / 2 })
     .update(String(seed))
     .digest('hex');
+
+const textAttribute = (key: string, value: string): string => `{"key":"${key}","value":{"stringValue":"${value}"}}`;
+const inputOf = (text: string): string => `,"input":"${text}"`;
+const idFields = 'user_id session_id thread_id environment service_name service_version release run_id'.split(' ');
 
 /**
  * What a service sends of the requests that it serves, as a collector passes it on: it compresses to a twentieth, and further with more
@@ -62,18 +65,17 @@ const webSpan = (n: number, more: string): string => {
   const drawn = noise(100_000 + n, 40);
   const [spanId, address] = [drawn.slice(0, 16), drawn.slice(16, 24)];
   const nanos = String(Number.parseInt(drawn.slice(24, 32), 16) % 1e9).padStart(9, '0');
-  const text = (key: string, value: string): string => `{"key":"${key}","value":{"stringValue":"${value}"}}`;
   const number = (key: string, value: number): string => `{"key":"${key}","value":{"intValue":"${value}"}}`;
   const attributes = [
-    text('http.request.method', n % 3 === 0 ? 'POST' : 'GET'),
-    text('url.path', `/api/users/${address}`),
-    text('url.scheme', 'https'),
-    text('server.address', 'shop.example.com'),
+    textAttribute('http.request.method', n % 3 === 0 ? 'POST' : 'GET'),
+    textAttribute('url.path', `/api/users/${address}`),
+    textAttribute('url.scheme', 'https'),
+    textAttribute('server.address', 'shop.example.com'),
     number('server.port', 443),
     number('http.response.status_code', [200, 200, 404, 500][n % 4] ?? 200),
-    text('http.route', '/api/users/{id}'),
-    text('network.protocol.version', '1.1'),
-    text('user_agent.original', 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36'),
+    textAttribute('http.route', '/api/users/{id}'),
+    textAttribute('network.protocol.version', '1.1'),
+    textAttribute('user_agent.original', 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36'),
     number('thread.id', n % 64),
   ].join();
   const at = 1_795_000_000 + Math.floor(n / 1000);
@@ -104,6 +106,36 @@ const native = { path: '/v1/ingest', ...json } as const;
 const traces = { path: '/v1/traces', ...json } as const;
 const protobuf = { path: '/v1/traces', contentType: 'application/x-protobuf' } as const;
 
+type Answer = HostileBody['answer'];
+/** Native spans, each with members of its own behind those that it must have. */
+const spansWith = (name: string, answer: Answer, spans: number, more: (n: number) => string): HostileBody =>
+  zipped({
+    ...native,
+    name,
+    answer,
+    make: () => numbered('{"spans":[', (n) => nativeSpan(n, more(n)), ',', ']}', spans),
+  });
+/** OTLP spans beneath what their resource and scope say. */
+const tracesWith = (
+  name: string,
+  answer: Answer,
+  spans: number,
+  said: { readonly ofResource?: string; readonly ofScope?: string },
+  span = (n: number): string => otlpSpan(n, ''),
+): HostileBody =>
+  zipped({
+    ...traces,
+    name,
+    answer,
+    make: () =>
+      numbered(
+        `{"resourceSpans":[{"resource":{"attributes":[${said.ofResource ?? ''}]},"scopeSpans":[{"scope":{"attributes":[${said.ofScope ?? ''}]},"spans":[`,
+        span,
+        ',',
+        ']}]}]}',
+        spans,
+      ),
+  });
 const otlpNames = [
   { path: '/v1/traces', resources: 'resourceSpans', scopes: 'scopeSpans', records: 'spans' },
   { path: '/v1/logs', resources: 'resourceLogs', scopes: 'scopeLogs', records: 'logRecords' },
@@ -167,68 +199,38 @@ export const hostileBodies: readonly HostileBody[] = [
     answer: 413,
     make: () => keysInOneMap(110_000),
   }),
-  zipped({
-    ...native,
-    name: '1,000 spans of 400 keys',
-    answer: 413,
-    make: () => numbered('{"spans":[', spanOf400Keys, ',', ']}', 1000),
-  }),
+  spansWith('1,000 spans of 400 keys', 413, 1000, () => KEYS_400),
   ...(
     [
       ['24,000 names, 4 a span', 6000, 4, 200],
       ['36,000 names, 4 a span', 9000, 4, 413],
       ['100,000 names, 40 a span', 2500, 40, 413],
     ] as const
-  ).map(([name, spans, each, answer]) =>
-    zipped({
-      ...native,
-      name,
-      answer,
-      make: () => numbered('{"spans":[', (n) => nativeSpan(n, `,"attributes":{${namesOf(n, each)}}`), ',', ']}', spans),
-    }),
-  ),
+  ).map(([name, spans, each, answer]) => spansWith(name, answer, spans, (n) => `,"attributes":{${namesOf(n, each)}}`)),
   zipped({
     ...lines,
     name: '1,000 lines of a span with 400 keys',
     answer: 413,
-    make: () => numbered('', (n) => `{"spans":[${spanOf400Keys(n)}]}`, '\n', '', 1000),
+    make: () => numbered('', (n) => `{"spans":[${nativeSpan(n, KEYS_400)}]}`, '\n', '', 1000),
   }),
-  zipped({
-    ...traces,
-    name: '100,000 names of attributes, 50 a span',
-    answer: 413,
-    make: () =>
-      Buffer.from(
-        inTraces(
-          Array.from({ length: 2000 }, (_, n) =>
-            otlpSpan(
-              n,
-              Array.from({ length: 50 }, (__, k) => `{"key":"n${n * 50 + k}","value":{"intValue":"1"}}`).join(),
-            ),
-          ).join(),
-        ),
-      ),
-  }),
+  tracesWith('100,000 names of attributes, 50 a span', 413, 2000, {}, (n) =>
+    otlpSpan(
+      n,
+      times(50, (k) => `{"key":"n${n * 50 + k}","value":{"intValue":"1"}}`),
+    ),
+  ),
   zipped({
     ...native,
     name: '400,000 members that are not known',
     answer: 413,
     make: () => numbered('{', (n) => `"${n.toString(36)}":0`, ',', '}', 400_000),
   }),
-  zipped({
-    ...traces,
-    name: '100,000 attributes of one span',
-    answer: 413,
-    make: () =>
-      Buffer.from(
-        inTraces(
-          otlpSpan(
-            0,
-            Array.from({ length: 100_000 }, (_, n) => `{"key":"${n.toString(36)}","value":{"intValue":"1"}}`).join(),
-          ),
-        ),
-      ),
-  }),
+  tracesWith('100,000 attributes of one span', 413, 1, {}, (n) =>
+    otlpSpan(
+      n,
+      times(100_000, (k) => `{"key":"${k.toString(36)}","value":{"intValue":"1"}}`),
+    ),
+  ),
   zipped({
     ...traces,
     name: 'attributes {}, inflated',
@@ -341,18 +343,8 @@ export const hostileBodies: readonly HostileBody[] = [
       },
     }),
   ),
-  zipped({
-    ...traces,
-    name: '64 KiB of text in a scope of 9,000 spans',
-    answer: 413,
-    make: () =>
-      numbered(
-        `{"resourceSpans":[{"scopeSpans":[{"scope":{"attributes":[{"key":"k","value":{"stringValue":"${'a'.repeat(65_536)}"}}]},"spans":[`,
-        (n) => otlpSpan(n, ''),
-        ',',
-        ']}]}]}',
-        9000,
-      ),
+  tracesWith('64 KiB of text in a scope of 9,000 spans', 413, 9000, {
+    ofScope: textAttribute('k', 'a'.repeat(65_536)),
   }),
   // Text that inflates.
   zipped({
@@ -367,43 +359,22 @@ export const hostileBodies: readonly HostileBody[] = [
       ['9,000', 9000, 900, 413],
     ] as const
   ).flatMap(([count, spans, bytes, answer]) => [
-    zipped({
-      ...native,
-      name: `${count} spans with ${bytes} bytes of text`,
-      answer,
-      make: () => numbered('{"spans":[', (n) => nativeSpan(n, `,"input":"${words(bytes)}"`), ',', ']}', spans),
-    }),
+    spansWith(`${count} spans with ${bytes} bytes of text`, answer, spans, () => inputOf(words(bytes))),
     zipped({
       ...lines,
       name: `${count} lines of one span with ${bytes} bytes of text`,
       answer,
-      make: () => numbered('', (n) => `{"spans":[${nativeSpan(n, `,"input":"${words(bytes)}"`)}]}`, '\n', '', spans),
+      make: () => numbered('', (n) => `{"spans":[${nativeSpan(n, inputOf(words(bytes)))}]}`, '\n', '', spans),
     }),
   ]),
   zipped({
     ...native,
     name: 'a text that grows a thousandfold',
     answer: 413,
-    make: () => Buffer.from(`{"spans":[${nativeSpan(0, `,"input":"${'a'.repeat(127 * MEBIBYTE)}"`)}]}`),
+    make: () => Buffer.from(`{"spans":[${nativeSpan(0, inputOf('a'.repeat(127 * MEBIBYTE)))}]}`),
   }),
-  zipped({
-    ...native,
-    name: '9,000 spans with texts, as far as 1 MiB may grow',
-    answer: 413,
-    make: () => {
-      const text = words(3000);
-      return numbered('{"spans":[', (n) => nativeSpan(n, `,"input":"${noise(n, 150)}${text}"`), ',', ']}', 9000);
-    },
-  }),
-  zipped({
-    ...native,
-    name: '400 spans with 55,000 bytes of text',
-    answer: 200,
-    make: () => {
-      const text = words(51_500);
-      return numbered('{"spans":[', (n) => nativeSpan(n, `,"input":"${noise(n, 3600)}${text}"`), ',', ']}', 400);
-    },
-  }),
+  spansWith('9,000 spans with texts, as far as 1 MiB may grow', 413, 9000, (n) => inputOf(noise(n, 150) + words(3000))),
+  spansWith('400 spans with 55,000 bytes of text', 200, 400, (n) => inputOf(noise(n, 3600) + words(51_500))),
   // Just within the bounds: what is taken costs more than what is refused.
   zipped({
     ...native,
@@ -417,107 +388,29 @@ export const hostileBodies: readonly HostileBody[] = [
     answer: 200,
     make: () => numbered(`{"spans":[${nativeSpan(0, ',"input":[').slice(0, -1)}`, () => '[]', ',', ']}]}', 480_000),
   }),
-  zipped({
-    ...native,
-    name: '8,000 spans with 80 numbers',
-    answer: 200,
-    make: () =>
-      numbered('{"spans":[', (n) => nativeSpan(n, `,"attributes":{"k":[${times(80, () => '1')}]}`), ',', ']}', 8000),
-  }),
-  zipped({
-    ...native,
-    name: '9,000 spans with 380 numbers',
-    answer: 413,
-    make: () =>
-      numbered('{"spans":[', (n) => nativeSpan(n, `,"attributes":{"k":[${times(380, () => '1')}]}`), ',', ']}', 9000),
-  }),
-  zipped({
-    ...native,
-    name: '9,000 spans with 16 attributes',
-    answer: 200,
-    make: () =>
-      numbered('{"spans":[', (n) => nativeSpan(n, `,"attributes":{${times(16, (k) => `"k${k}":0`)}}`), ',', ']}', 9000),
-  }),
-  zipped({
-    ...native,
-    name: '2,000 spans with 35 events',
-    answer: 200,
-    make: () =>
-      numbered(
-        '{"spans":[',
-        (n) => nativeSpan(n, `,"events":[${times(35, () => '{"name":"e","time":"2026-11-20T09:00:00Z"}')}]`),
-        ',',
-        ']}',
-        2000,
-      ),
-  }),
-  zipped({
-    ...traces,
-    name: '10 spans with 9,900 events',
-    answer: 200,
-    make: () =>
-      Buffer.from(
-        inTraces(
-          times(
-            10,
-            (n) =>
-              `${otlpSpan(n, '').slice(0, -1)},"events":[${times(9900, () => '{"name":"e","timeUnixNano":"1"}')}]}`,
-          ),
-        ),
-      ),
-  }),
-  zipped({
-    ...traces,
-    name: '10 spans with 9,900 links',
-    answer: 200,
-    make: () =>
-      Buffer.from(
-        inTraces(
-          times(
-            10,
-            (n) =>
-              `${otlpSpan(n, '').slice(0, -1)},"links":[${times(9900, () => `{"traceId":"${id(1, 32)}","spanId":"${id(1, 16)}"}`)}]}`,
-          ),
-        ),
-      ),
-  }),
-  zipped({
-    ...traces,
-    name: 'a list of values, as far as 1 MiB may grow',
-    answer: 413,
-    make: () =>
-      Buffer.from(
-        inTraces(
-          `${otlpSpan(0, `{"key":"k","value":{"arrayValue":{"values":[${times(480_000, () => '{"intValue":"1"}')}]}}}`)},` +
-            times(8000, (n) => otlpSpan(n + 1, `{"key":"k","value":{"stringValue":"${noise(n, 180)}${words(2000)}"}}`)),
-        ),
-      ),
-  }),
-  zipped({
-    ...traces,
-    name: '2,500 bytes of text in a scope of 9,000 spans',
-    answer: 200,
-    make: () =>
-      numbered(
-        `{"resourceSpans":[{"scopeSpans":[{"scope":{"attributes":[{"key":"k","value":{"stringValue":"${words(2450)}"}}]},"spans":[`,
-        (n) => otlpSpan(n, ''),
-        ',',
-        ']}]}]}',
-        9000,
-      ),
-  }),
-  zipped({
-    ...traces,
-    name: '25 attributes of a resource of 9,000 spans',
-    answer: 200,
-    make: () =>
-      numbered(
-        `{"resourceSpans":[{"resource":{"attributes":[${times(25, (k) => `{"key":"k${k}","value":{"stringValue":"v${k}"}}`)}]},"scopeSpans":[{"spans":[`,
-        (n) => otlpSpan(n, ''),
-        ',',
-        ']}]}]}',
-        9000,
-      ),
+  spansWith('8,000 spans with 80 numbers', 200, 8000, () => `,"attributes":{"k":[${times(80, () => '1')}]}`),
+  spansWith('9,000 spans with 380 numbers', 413, 9000, () => `,"attributes":{"k":[${times(380, () => '1')}]}`),
+  spansWith('9,000 spans with 16 attributes', 200, 9000, () => `,"attributes":{${times(16, (k) => `"k${k}":0`)}}`),
+  spansWith(
+    '2,000 spans with 35 events',
+    200,
+    2000,
+    () => `,"events":[${times(35, () => '{"name":"e","time":"2026-11-20T09:00:00Z"}')}]`,
+  ),
+  tracesWith('10 spans with 9,900 events', 200, 10, {}, (n) =>
+    otlpSpan(n, '', `,"events":[${times(9900, () => '{"name":"e","timeUnixNano":"1"}')}]`),
+  ),
+  tracesWith('10 spans with 9,900 links', 200, 10, {}, (n) =>
+    otlpSpan(n, '', `,"links":[${times(9900, () => `{"traceId":"${id(1, 32)}","spanId":"${id(1, 16)}"}`)}]`),
+  ),
+  tracesWith('a list of values, as far as 1 MiB may grow', 413, 8001, {}, (n) =>
+    n === 0
+      ? otlpSpan(n, `{"key":"k","value":{"arrayValue":{"values":[${times(480_000, () => '{"intValue":"1"}')}]}}}`)
+      : otlpSpan(n, textAttribute('k', noise(n, 180) + words(2000))),
+  ),
+  tracesWith('2,500 bytes of text in a scope of 9,000 spans', 200, 9000, { ofScope: textAttribute('k', words(2450)) }),
+  tracesWith('25 attributes of a resource of 9,000 spans', 200, 9000, {
+    ofResource: times(25, (k) => textAttribute(`k${k}`, `v${k}`)),
   }),
   zipped({
     path: '/v1/logs',
@@ -552,19 +445,7 @@ export const hostileBodies: readonly HostileBody[] = [
       ['9,000 spans with 40 tags', 9000, 40, 413],
     ] as const
   ).map(([name, spans, tags, answer]) =>
-    zipped({
-      ...native,
-      name,
-      answer,
-      make: () =>
-        numbered(
-          '{"spans":[',
-          (n) => nativeSpan(n, `,"correlation":{"tags":[${times(tags, (k) => `"t${k}"`)}]}`),
-          ',',
-          ']}',
-          spans,
-        ),
-    }),
+    spansWith(name, answer, spans, () => `,"correlation":{"tags":[${times(tags, (k) => `"t${k}"`)}]}`),
   ),
   ...(
     [
@@ -572,23 +453,12 @@ export const hostileBodies: readonly HostileBody[] = [
       ['9,000 spans with 8 ids of their own', 9000, 413],
     ] as const
   ).map(([name, spans, answer]) =>
-    zipped({
-      ...native,
+    spansWith(
       name,
       answer,
-      make: () => {
-        const fields = 'user_id session_id thread_id environment service_name service_version release run_id'.split(
-          ' ',
-        );
-        return numbered(
-          '{"spans":[',
-          (n) => nativeSpan(n, `,"correlation":{${fields.map((field) => `"${field}":"${field}-${n}"`).join()}}`),
-          ',',
-          ']}',
-          spans,
-        );
-      },
-    }),
+      spans,
+      (n) => `,"correlation":{${idFields.map((field) => `"${field}":"${field}-${n}"`).join()}}`,
+    ),
   ),
   ...(
     [
@@ -637,20 +507,8 @@ export const hostileBodies: readonly HostileBody[] = [
         9000,
       ),
   }),
-  zipped({
-    ...traces,
-    name: '2,000 tags of a resource of 400 spans',
-    answer: 413,
-    make: () => {
-      const tags = times(2000, (k) => `{"stringValue":"t${k}"}`);
-      return numbered(
-        `{"resourceSpans":[{"resource":{"attributes":[{"key":"svc.tags","value":{"arrayValue":{"values":[${tags}]}}}]},"scopeSpans":[{"spans":[`,
-        (n) => otlpSpan(n, ''),
-        ',',
-        ']}]}]}',
-        400,
-      );
-    },
+  tracesWith('2,000 tags of a resource of 400 spans', 413, 400, {
+    ofResource: `{"key":"svc.tags","value":{"arrayValue":{"values":[${times(2000, (k) => `{"stringValue":"t${k}"}`)}]}}}`,
   }),
   // Some of everything.
   ...(
@@ -659,31 +517,17 @@ export const hostileBodies: readonly HostileBody[] = [
       ['9,000 spans with names, numbers, attributes and text, as far as 1 MiB may grow', 9000, 2, 400, 2000, 413],
     ] as const
   ).map(([name, spans, names, numbers, bytes, answer]) =>
-    zipped({
-      ...native,
+    spansWith(
       name,
       answer,
-      make: () =>
-        numbered(
-          '{"spans":[',
-          (n) =>
-            nativeSpan(
-              n,
-              `,"attributes":{${namesOf(n, names)},${times(7, (k) => `"k${k}":0`)},"list":[${times(numbers, () => '1')}]},"input":"${noise(n, 120)}${words(bytes)}"`,
-            ),
-          ',',
-          ']}',
-          spans,
-        ),
-    }),
+      spans,
+      (n) =>
+        `,"attributes":{${namesOf(n, names)},${times(7, (k) => `"k${k}":0`)},"list":[${times(numbers, () => '1')}]}` +
+        inputOf(noise(n, 120) + words(bytes)),
+    ),
   ),
   // What the largest honest batches cost, to read the others against.
-  zipped({
-    ...native,
-    name: '10,000 small spans',
-    answer: 200,
-    make: () => numbered('{"spans":[', (n) => nativeSpan(n), ',', ']}', 10_000),
-  }),
+  spansWith('10,000 small spans', 200, 10_000, () => ''),
   zipped({
     ...lines,
     name: '10,000 lines of one small span with a key each',
@@ -693,37 +537,17 @@ export const hostileBodies: readonly HostileBody[] = [
   ...(
     [
       ['four a trace', '', 0],
-      [
-        'with twenty attributes',
-        `,${times(10, (k) => `{"key":"app.setting.${k}","value":{"stringValue":"a value of it, ${k}"}}`)}`,
-        0,
-      ],
+      ['with twenty attributes', `,${times(10, (k) => textAttribute(`app.setting.${k}`, `a value of it, ${k}`))}`, 0],
       ['with 25 attributes of a pod', '', 25],
     ] as const
   ).map(([what, more, ofResource]) =>
-    zipped({
-      ...traces,
-      name: `8,192 spans of web requests, ${what}`,
-      answer: 200,
-      make: () => {
-        const resource = times(
-          ofResource,
-          (k) => `{"key":"k8s.of.a.pod.${k}","value":{"stringValue":"a-value-of-it-${k}"}}`,
-        );
-        return numbered(
-          `{"resourceSpans":[{"resource":{"attributes":[${resource}]},"scopeSpans":[{"spans":[`,
-          (n) => webSpan(n, more),
-          ',',
-          ']}]}]}',
-          8192,
-        );
-      },
-    }),
+    tracesWith(
+      `8,192 spans of web requests, ${what}`,
+      200,
+      8192,
+      { ofResource: times(ofResource, (k) => textAttribute(`k8s.of.a.pod.${k}`, `a-value-of-it-${k}`)) },
+      (n) => webSpan(n, more),
+    ),
   ),
-  zipped({
-    ...native,
-    name: '1,000 spans of 4 KiB',
-    answer: 200,
-    make: () => numbered('{"spans":[', (n) => nativeSpan(n, `,"input":"${words(4096)}"`), ',', ']}', 1000),
-  }),
+  spansWith('1,000 spans of 4 KiB', 200, 1000, () => inputOf(words(4096))),
 ];

@@ -74,6 +74,12 @@ export const TOTAL_COLUMNS: readonly string[] = [
   ...['scores', 'feedback'],
 ];
 
+/** The last two of `TOTAL_COLUMNS`. */
+export const judgedColumns = (judged: Pick<Judgements, 'scores' | 'feedback'>): [scores: Column, feedback: Column] => [
+  listOrNull(judged.scores),
+  listOrNull(judged.feedback),
+];
+
 export const totalColumns = (totals: TraceTotals, judged: Pick<Judgements, 'scores' | 'feedback'>): Column[] => [
   totals.startTime,
   totals.durationNs,
@@ -89,6 +95,5 @@ export const totalColumns = (totals: TraceTotals, judged: Pick<Judgements, 'scor
   listOrNull(totals.models),
   listOrNull(totals.tags),
   ...totals.shared,
-  listOrNull(judged.scores),
-  listOrNull(judged.feedback),
+  ...judgedColumns(judged),
 ];

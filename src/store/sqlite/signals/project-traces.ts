@@ -1,31 +1,41 @@
 import { CONTEXT_COLUMNS } from '../../signals/rows/columns.ts';
 import type Database from 'better-sqlite3';
 import type { FeedbackKind } from '../../../model/signal.ts';
-import { feedbackCount, type Judgements, meansOf, noJudgements } from '../../signals/judgements.ts';
+import { feedbackCount, type Judgements, judgementsOf, noJudgements } from '../../signals/judgements.ts';
 import type { FacetValue } from '../../signals/trace-facets.ts';
 import { storedFacet } from '../../signals/rows/codes.ts';
 import { columnsOf, insertTogether } from '../insert-present.ts';
-import { TOTAL_COLUMNS, totalColumns, totalRows } from '../../signals/rows/total-rows.ts';
-import type { Column, Row } from '../../signals/rows/columns.ts';
+import { updateChanged } from '../update-changed.ts';
+import { judgedColumns, TOTAL_COLUMNS, totalColumns, totalRows } from '../../signals/rows/total-rows.ts';
+import { type Column, type Row, SPAN } from '../../signals/rows/columns.ts';
 
-/** A trace whose totals a transaction must bring up to its spans. */
+/** A trace whose totals a transaction may have to bring up to its spans and judgements. */
 export type TouchedTrace = {
   readonly trace: number;
   readonly traceId: string;
   readonly project: number;
   /** True when the trace had no span before this transaction. */
   isNew: boolean;
-  /** True while all its spans that came are as they were stored before: its totals are right. */
-  isAsStored?: boolean;
+  /** True when a span came that was not stored just so before. */
+  spansChanged?: boolean;
+  /** True when scores or feedback came or went. */
+  judgementsChanged?: boolean;
   /** True when a span that was replaced had another context before: no span may have that one now. */
   leftContext?: boolean;
   /** Its spans and contexts when they all came in this transaction; absent when they must be read from the file. */
-  atHand?: { readonly spans: Row[]; readonly contexts: Map<number, Row> } | undefined;
+  atHand?: SpansOfTrace | undefined;
   /** Its contexts in the file and those that its unit brought, where they are not at hand. */
   storedContexts?: Map<number, Row> | undefined;
   /** Where each of many contexts stands, and the next free place. */
   placesOfContexts?: { readonly byText: Map<string, number>; next: number } | undefined;
 };
+
+export type SpansOfTrace = { readonly spans: Row[]; readonly contexts: Map<number, Row> };
+
+/** Traces that are read together. One after the other takes three times as long. */
+const TRACES_TOGETHER = 256;
+/** A trace of more spans is read by itself, so that what is read at once stays small. */
+const FEW_SPANS = 32;
 
 /** Facet values whose numbers are remembered; past it the memory starts anew. */
 const REMEMBERED_FACETS = 20_000;
@@ -33,14 +43,35 @@ const REMEMBERED_FACETS = 20_000;
 const SPAN_COLUMNS =
   'span, trace, context, span_id, parent_span_id, name, kind, status, start_ns, end_ns, model, provider, entity_name, ' +
   'input_tokens, output_tokens, total_tokens, total_cost, currency, repeats_usage';
+
+/** The row of a trace: what is kept of it beside its numbers and its id. */
+const KEPT = [...TOTAL_COLUMNS, 'facets'];
+const START = KEPT.indexOf('start_ns');
+const SPAN_COUNT = KEPT.indexOf('span_count');
+const SCORES = KEPT.indexOf('scores');
+const FEEDBACK = KEPT.indexOf('feedback');
+const FACETS = KEPT.indexOf('facets');
+
+const storedIds = (row: Row): number[] => {
+  const text = row[FACETS] as string;
+  return text === '' ? [] : text.split(',').map(Number);
+};
+/** What the first members of a stored list name: scorers, or kinds of feedback. */
+const namesIn = (text: Column | undefined): string[] =>
+  text === null ? [] : [...new Set((JSON.parse(text as string) as [string][]).map(([name]) => name))];
+/** Values by which a trace is found for what was said of it. */
+const judgedFacets = (kinds: readonly string[], scorers: readonly string[]): FacetValue[] => [
+  ...kinds.map((kind): FacetValue => ['feedback', kind]),
+  ...scorers.map((scorer): FacetValue => ['score', scorer]),
+];
+const textOfList = (numbers: readonly number[]): string => `[${numbers.join()}]`;
+
 export type TraceProjection = {
   /**
-   * Recomputes the totals of a trace from its spans, and its entries in the facets. Removes it when no span is left. A transaction calls it
-   * for each trace once, and then `finish`.
+   * Brings totals and entries in the facets up to what changed: spans, or what was said of the trace. Removes traces of which no span is
+   * left.
    */
-  project(touched: TouchedTrace): void;
-  /** Inserts the rows that are new. */
-  finish(): void;
+  project(touched: readonly TouchedTrace[]): void;
   /** Removes the row of a trace and its facets. */
   remove(trace: number): void;
   /** Drops what is remembered: after a rollback it may name rows that do not exist. */
@@ -58,20 +89,23 @@ export const projectionOf = (
     .prepare<[number], Row>(`SELECT ${SPAN_COLUMNS} FROM spans WHERE trace = ?`)
     .raw()
     .safeIntegers();
-  const contextsOfTrace = db
-    .prepare<[number], Row>(`SELECT context, ${CONTEXT_COLUMNS} FROM trace_contexts WHERE trace = ?`)
-    .raw();
-  const storedTrace = db
-    .prepare<[number], [bigint, string, bigint]>('SELECT start_ns, facets, project FROM traces WHERE trace = ?')
+  const spansOfTraces = db
+    .prepare<[string], Row>(`SELECT ${SPAN_COLUMNS} FROM json_each(?) AS asked CROSS JOIN spans ON trace = asked.value`)
     .raw()
     .safeIntegers();
-  const newTraces = insertTogether(db, 'traces', ['trace', 'project', 'trace_id', ...TOTAL_COLUMNS, 'facets']);
-  // SQLite writes every index of a column that is set, changed or not: a trace that is sent again would cost as much as a new one.
-  const kept = [...TOTAL_COLUMNS, 'facets'];
-  const updateTrace = db.prepare(
-    `UPDATE traces SET ${kept.map((column) => `${column} = ?`).join(', ')}
-     WHERE trace = ? AND (${kept.join(', ')}) IS NOT (${kept.map(() => '?').join(', ')})`,
-  );
+  const contextsOfTraces = db
+    .prepare<[string], Row>(
+      `SELECT trace, context, ${CONTEXT_COLUMNS} FROM json_each(?) AS asked CROSS JOIN trace_contexts ON trace = asked.value`,
+    )
+    .raw();
+  const storedTraces = db
+    .prepare<[string], Row>(
+      `SELECT ${KEPT.join(', ')}, trace, project FROM json_each(?) AS asked CROSS JOIN traces ON trace = asked.value`,
+    )
+    .raw()
+    .safeIntegers();
+  const newTraces = insertTogether(db, 'traces', ['trace', 'project', 'trace_id', ...KEPT]);
+  const updateTrace = updateChanged(db, 'traces', 'trace', KEPT);
   const deleteTrace = db.prepare('DELETE FROM traces WHERE trace = ?');
   const findFacet = db
     .prepare<[number, number, string], number>(
@@ -84,19 +118,25 @@ export const projectionOf = (
   const deleteUnusedFacet = db.prepare(
     'DELETE FROM facet_values WHERE id = ? AND NOT EXISTS (SELECT 1 FROM trace_facets WHERE value = facet_values.id)',
   );
-  const scoresOfTrace = db
-    .prepare<[string, number], [string, string | null, number]>(
-      `SELECT scorer_id, scorer_version, value FROM scores INDEXED BY scores_by_trace
-       WHERE trace_id = ? AND project = ? ORDER BY scorer_id, at_ns, score_id`,
+  const scoresOfTraces = db
+    .prepare<[string], [number, string, string | null, number]>(
+      `SELECT t.value ->> 0, s.scorer_id, s.scorer_version, s.value
+       FROM json_each(?) AS t CROSS JOIN scores AS s INDEXED BY scores_by_trace ON s.trace_id = t.value ->> 2 AND s.project = t.value ->> 1
+       ORDER BY s.scorer_id, s.at_ns, s.score_id`,
     )
     .raw();
-  const feedbackOfTrace = db
-    .prepare<[string, number], [FeedbackKind, number, number]>(
-      `SELECT kind, count(*), sum(value = 'up') FROM feedback INDEXED BY feedback_by_trace WHERE trace_id = ? AND project = ? GROUP BY kind ORDER BY kind`,
+  const feedbackOfTraces = db
+    .prepare<[string], [number, FeedbackKind, number, number]>(
+      `SELECT t.value ->> 0, f.kind, count(*), sum(f.value = 'up')
+       FROM json_each(?) AS t CROSS JOIN feedback AS f INDEXED BY feedback_by_trace ON f.trace_id = t.value ->> 2 AND f.project = t.value ->> 1
+       GROUP BY 1, 2 ORDER BY 2`,
     )
     .raw();
-  const deleteMeans = db.prepare('DELETE FROM trace_scores WHERE trace = ? AND project = ? AND scorer_id = ?');
-  const insertMean = db.prepare('INSERT INTO trace_scores (project, scorer_id, trace, mean) VALUES (?, ?, ?, ?)');
+  const deleteMean = db.prepare('DELETE FROM trace_scores WHERE trace = ? AND project = ? AND scorer_id = ?');
+  const putMean = db.prepare(
+    `INSERT INTO trace_scores (project, scorer_id, trace, mean) VALUES (?, ?, ?, ?)
+     ON CONFLICT DO UPDATE SET mean = excluded.mean WHERE mean <> excluded.mean`,
+  );
 
   const facetIds = new Map<string, number>();
   const facetIdOf = (project: number, found: FacetValue): number => {
@@ -114,86 +154,153 @@ export const projectionOf = (
     db.prepare('SELECT 1 FROM scores LIMIT 1').get() !== undefined ||
     db.prepare('SELECT 1 FROM feedback LIMIT 1').get() !== undefined;
 
-  const judgementsOf = (traceId: string, project: number): Judgements => {
-    if (!judgementsExist) return noJudgements;
-    const scores = scoresOfTrace.iterate(traceId, project);
-    return { ...meansOf(scores), feedback: feedbackOfTrace.all(traceId, project).map((row) => feedbackCount(...row)) };
+  /** By the number of the trace, of those that have any. */
+  const judgementsAmong = (traces: readonly TouchedTrace[]): ReadonlyMap<number, Judgements> => {
+    if (!judgementsExist) return new Map();
+    const asked = JSON.stringify(traces.map(({ trace, project, traceId }) => [trace, project, traceId]));
+    return judgementsOf(
+      scoresOfTraces.all(asked),
+      feedbackOfTraces.all(asked).map(([trace, ...count]) => [trace, feedbackCount(...count)] as const),
+    );
   };
 
-  const removeEntries = (trace: number, startNs: bigint, ids: readonly number[]): void => {
-    if (ids.length > 0) newEntries.flush(); // a value that only they have is in use
+  /** Rows of the traces that stand in the file, by their numbers. */
+  const storedAmong = (traces: readonly TouchedTrace[]): ReadonlyMap<number, Row> => {
+    const stored = traces.filter(({ isNew }) => !isNew).map(({ trace }) => trace);
+    if (stored.length === 0) return new Map();
+    return new Map(storedTraces.all(textOfList(stored)).map((row) => [Number(row[KEPT.length]), row]));
+  };
+
+  /** Spans and contexts of the traces that have few of them. */
+  const readFew = (traces: readonly TouchedTrace[], stored: ReadonlyMap<number, Row>): Map<number, SpansOfTrace> => {
+    const few = new Map<number, SpansOfTrace>();
+    for (const { trace, atHand } of traces)
+      if (atHand === undefined && Number(stored.get(trace)?.[SPAN_COUNT] ?? Number.POSITIVE_INFINITY) <= FEW_SPANS)
+        few.set(trace, { spans: [], contexts: new Map() });
+    if (few.size === 0) return few;
+    const asked = textOfList([...few.keys()]);
+    for (const row of spansOfTraces.all(asked)) few.get(Number(row[SPAN.trace]))?.spans.push(row);
+    for (const [trace, place, ...values] of contextsOfTraces.all(asked))
+      few.get(Number(trace))?.contexts.set(Number(place), values);
+    return few;
+  };
+  const readMany = (trace: number): SpansOfTrace => ({
+    spans: spansOfTrace.all(trace),
+    contexts: new Map(contextsOfTraces.all(textOfList([trace])).map(([, place, ...values]) => [Number(place), values])),
+  });
+
+  const removeEntries = (trace: number, startNs: bigint, ids: Iterable<number>): void => {
+    let isFlushed = false;
     for (const id of ids) {
+      if (!isFlushed) newEntries.flush(); // a value that only they have is in use
+      isFlushed = true;
       deleteEntry.run(id, startNs, trace);
       if (deleteUnusedFacet.run(id).changes > 0) facetIds.clear();
     }
   };
+  const settleEntries = (trace: number, stored: Row, startNs: bigint, ids: readonly number[]): void => {
+    const storedStart = stored[START] as bigint;
+    const gone = new Set(storedIds(stored));
+    for (const id of ids) if (storedStart !== startNs || !gone.delete(id)) newEntries.add([id, startNs, trace]);
+    removeEntries(trace, storedStart, gone);
+  };
 
-  const storedFacets = (text: string): number[] => (text === '' ? [] : text.split(',').map(Number));
+  const settleMeans = (
+    { trace, project }: Pick<TouchedTrace, 'trace' | 'project'>,
+    stored: Row | undefined,
+    { latestMeans }: Pick<Judgements, 'latestMeans'>,
+  ): void => {
+    const gone = new Set(stored === undefined ? [] : namesIn(stored[SCORES]));
+    for (const [scorer, mean] of latestMeans) {
+      gone.delete(scorer);
+      putMean.run(project, scorer, trace, mean);
+    }
+    for (const scorer of gone) deleteMean.run(trace, project, scorer);
+  };
 
-  const deleteMeansOfTrace = db.prepare(
-    `DELETE FROM trace_scores WHERE trace = ? AND (project, scorer_id) IN (
-       SELECT v.project, v.value FROM facet_values v WHERE v.id IN (SELECT value FROM json_each(?)))`,
-  );
-
-  const remove = (trace: number): void => {
-    const stored = storedTrace.get(trace);
+  const removeStored = (trace: number, stored: Row | undefined): void => {
     if (stored === undefined) return;
-    touchHour(Number(stored[2]), stored[0]);
-    const ids = storedFacets(stored[1]);
-    if (judgementsExist) deleteMeansOfTrace.run(trace, JSON.stringify(ids));
-    removeEntries(trace, stored[0], ids);
+    const project = Number(stored[KEPT.length + 1]);
+    touchHour(project, stored[START] as bigint);
+    settleMeans({ trace, project }, stored, noJudgements);
+    removeEntries(trace, stored[START] as bigint, storedIds(stored));
     deleteTrace.run(trace);
+  };
+
+  /** Totals from all spans of a trace. */
+  const project = (
+    touched: TouchedTrace,
+    { spans, contexts }: SpansOfTrace,
+    stored: Row | undefined,
+    judged: Judgements,
+  ): void => {
+    const { trace, traceId, isNew } = touched;
+    if (spans.length === 0) {
+      removeStored(trace, stored);
+      return;
+    }
+    const totals = totalRows(spans, contexts, judged);
+    const ids = totals.facets.map((facet) => facetIdOf(touched.project, facet));
+    const kept = [...totalColumns(totals, judged), ids.join(',')];
+    touchHour(touched.project, totals.startTime);
+    if (isNew) {
+      newTraces.add([trace, touched.project, traceId, ...kept]);
+      for (const id of ids) newEntries.add([id, totals.startTime, trace]);
+    } else {
+      if (stored === undefined) throw new Error(`trace row ${trace} is missing`);
+      touchHour(touched.project, stored[START] as bigint);
+      updateTrace(trace, stored, kept);
+      settleEntries(trace, stored, totals.startTime, ids);
+    }
+    settleMeans(touched, stored, judged);
+  };
+
+  /** What was said of a trace changed, and its spans did not: none of them is read. */
+  const judge = (touched: TouchedTrace, stored: Row | undefined, judged: Judgements): void => {
+    const { trace } = touched;
+    if (stored === undefined) return; // it was deleted with what was said of it
+    const idOf = (facet: FacetValue): number => facetIdOf(touched.project, facet);
+    const before = new Set(judgedFacets(namesIn(stored[FEEDBACK]), namesIn(stored[SCORES])).map(idOf));
+    const kinds = judged.feedback.map(([kind]) => kind);
+    const scorers = judged.latestMeans.map(([scorer]) => scorer);
+    const ids = [...storedIds(stored).filter((id) => !before.has(id)), ...judgedFacets(kinds, scorers).map(idOf)];
+    const kept = stored.slice(0, KEPT.length);
+    [kept[SCORES], kept[FEEDBACK]] = judgedColumns(judged);
+    kept[FACETS] = ids.join(',');
+    const start = stored[START] as bigint;
+    touchHour(touched.project, start);
+    updateTrace(trace, stored, kept);
+    settleEntries(trace, stored, start, ids);
+    settleMeans(touched, stored, judged);
+  };
+
+  const projectSome = (traces: readonly TouchedTrace[]): void => {
+    const judgements = judgementsAmong(traces);
+    const stored = storedAmong(traces);
+    const few = readFew(
+      traces.filter(({ spansChanged }) => spansChanged === true),
+      stored,
+    );
+    for (const touched of traces) {
+      const { trace, atHand } = touched;
+      const judged = judgements.get(trace) ?? noJudgements;
+      if (touched.spansChanged === true)
+        project(touched, atHand ?? few.get(trace) ?? readMany(trace), stored.get(trace), judged);
+      else judge(touched, stored.get(trace), judged);
+    }
   };
 
   return {
     project: (touched) => {
-      const { trace, project, traceId, isNew } = touched;
-      let spans = touched.atHand?.spans;
-      let contexts = touched.atHand?.contexts;
-      if (spans === undefined || contexts === undefined) {
-        spans = spansOfTrace.all(trace);
-        if (spans.length === 0) {
-          if (!isNew) remove(trace);
-          return;
-        }
-        contexts = new Map();
-        for (const [place, ...values] of contextsOfTrace.iterate(trace)) contexts.set(Number(place), values);
-      }
-      const judged = judgementsOf(traceId, project);
-      const totals = totalRows(spans, contexts, judged);
-      const columns = totalColumns(totals, judged);
-      const ids = totals.facets.map((facet) => facetIdOf(project, facet));
-      const facetText = ids.join(',');
-      touchHour(project, totals.startTime);
-      if (isNew) {
-        newTraces.add([trace, project, traceId, ...columns, facetText]);
-        for (const id of ids) newEntries.add([id, totals.startTime, trace]);
-      } else {
-        const stored = storedTrace.get(trace);
-        if (stored === undefined) throw new Error(`trace row ${trace} is missing`);
-        touchHour(project, stored[0]);
-        const before = storedFacets(stored[1]);
-        if (judgementsExist) deleteMeansOfTrace.run(trace, JSON.stringify(before));
-        updateTrace.run([...columns, facetText, trace, ...columns, facetText] as Column[]);
-        if (stored[0] !== totals.startTime) {
-          for (const id of ids) newEntries.add([id, totals.startTime, trace]);
-          removeEntries(trace, stored[0], before);
-        } else if (stored[1] !== facetText) {
-          const kept = new Set(before);
-          for (const id of ids) if (!kept.delete(id)) newEntries.add([id, totals.startTime, trace]);
-          removeEntries(trace, stored[0], [...kept]);
-        }
-      }
-      for (const [scorer, mean] of judged.latestMeans) {
-        deleteMeans.run(trace, project, scorer);
-        insertMean.run(project, scorer, trace, mean);
-      }
-    },
-    remove,
-    finish: () => {
+      const changed = touched.filter(
+        ({ spansChanged, judgementsChanged }) => spansChanged === true || judgementsChanged === true,
+      );
+      for (let from = 0; from < changed.length; from += TRACES_TOGETHER)
+        projectSome(changed.slice(from, from + TRACES_TOGETHER));
       newTraces.flush();
       newEntries.flush();
     },
+    remove: (trace) => removeStored(trace, storedTraces.get(textOfList([trace]))),
     forget: () => {
       facetIds.clear();
       newTraces.forget();

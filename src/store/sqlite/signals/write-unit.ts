@@ -3,21 +3,16 @@ import type Database from 'better-sqlite3';
 import type { WriteOutcome } from '../../signals/signal-store.ts';
 import { columnsOf, insertPresent, insertTogether } from '../insert-present.ts';
 import { sameContext } from '../../signals/rows/encode.ts';
+import { isSameColumn } from '../update-changed.ts';
 import { type HourKeeper, hourKeeperOf } from './keep-hours.ts';
 import { isWithText, type PayloadWriter, payloadWriterOf } from './write-payloads.ts';
 import { projectionOf, type TouchedTrace, type TraceProjection } from './project-traces.ts';
 import { type Row, SPAN } from '../../signals/rows/columns.ts';
 import type { UnitRows } from './wire.ts';
 
-/** Whether a span says what the stored one does: apart from its number, and from when it came. Integers of the stored row are bigints. */
+/** Whether a span says what the stored one does: apart from its number, and from when it came. */
 const isSameSpan = (stored: Row, row: Row): boolean =>
-  row.every(
-    (value, at) =>
-      at === SPAN.span ||
-      at === SPAN.received ||
-      value === stored[at] ||
-      (typeof stored[at] === 'bigint' && typeof value === 'number' && Number(stored[at]) === value),
-  );
+  row.every((value, at) => at === SPAN.span || at === SPAN.received || isSameColumn(stored[at], value));
 
 /** Contexts of a trace among which one is looked for one by one. */
 const FEW_CONTEXTS = 16;
@@ -140,7 +135,7 @@ export const unitWriterOf = (
       entry =
         stored === undefined
           ? { trace: nextTrace++, traceId, project, isNew: true, atHand: { spans: [], contexts: new Map() } }
-          : { trace: stored, traceId, project, isNew: false, isAsStored: true };
+          : { trace: stored, traceId, project, isNew: false };
     } else {
       // A copy: when this unit fails, what earlier units had at hand must not hold its rows.
       const { atHand } = earlier;
@@ -229,7 +224,7 @@ export const unitWriterOf = (
     hours.touch(entry.project, found[SPAN.start] as bigint);
     hours.touch(entry.project, row[SPAN.start] as bigint);
     if (isSame) return;
-    entry.isAsStored = false;
+    entry.spansChanged = true;
     if (Number(found[SPAN.context]) !== row[SPAN.context]) entry.leftContext = true;
   };
 
@@ -257,7 +252,7 @@ export const unitWriterOf = (
       }
       payloads.add(payload);
       hours.touch(entry.project, row[SPAN.start] as bigint);
-      entry.isAsStored = false;
+      entry.spansChanged = true;
       entry.atHand?.spans.push(row);
     }
   };
@@ -268,11 +263,11 @@ export const unitWriterOf = (
     const key = keyOf(traceId, project);
     const here = mine.get(key) ?? touched.get(key);
     if (here !== undefined) {
-      here.isAsStored = false;
+      here.judgementsChanged = true;
       return;
     }
     const trace = findTrace.get(traceId, project);
-    if (trace !== undefined) mine.set(key, { trace, traceId, project, isNew: false });
+    if (trace !== undefined) mine.set(key, { trace, traceId, project, isNew: false, judgementsChanged: true });
   };
 
   const writeScores = (mine: Map<string, TouchedTrace>, scores: readonly Row[]): void => {
@@ -345,11 +340,9 @@ export const unitWriterOf = (
       }
     },
     finish: () => {
-      for (const entry of touched.values()) {
-        if (entry.leftContext === true) dropUnusedContexts.run(entry.trace, entry.trace);
-        if (entry.isAsStored !== true) projection.project(entry);
-      }
-      projection.finish();
+      const traces = [...touched.values()];
+      for (const { trace, leftContext } of traces) if (leftContext === true) dropUnusedContexts.run(trace, trace);
+      projection.project(traces);
       touched = new Map();
       payloads.finish();
       hours.finish();
