@@ -23,14 +23,12 @@ export type TouchedTrace = {
   /** True when a span that was replaced had another context before: no span may have that one now. */
   leftContext?: boolean;
   /** Its spans and contexts when they all came in this transaction; absent when they must be read from the file. */
-  atHand?: SpansOfTrace | undefined;
+  atHand?: { readonly spans: Row[]; readonly contexts: Map<number, Row> } | undefined;
   /** Its contexts in the file and those that its unit brought, where they are not at hand. */
   storedContexts?: Map<number, Row> | undefined;
   /** Where each of many contexts stands, and the next free place. */
   placesOfContexts?: { readonly byText: Map<string, number>; next: number } | undefined;
 };
-
-export type SpansOfTrace = { readonly spans: Row[]; readonly contexts: Map<number, Row> };
 
 /** Traces that are read together. One after the other takes three times as long. */
 const TRACES_TOGETHER = 256;
@@ -66,6 +64,14 @@ const judgedFacets = (kinds: readonly string[], scorers: readonly string[]): Fac
 ];
 const textOfList = (numbers: readonly number[]): string => `[${numbers.join()}]`;
 
+/** Reads the contexts of traces by a list of their numbers as JSON: trace, number of the context, and its columns. */
+export const contextsOfTracesIn = (db: Database.Database): Database.Statement<[string], Row> =>
+  db
+    .prepare<[string], Row>(
+      `SELECT trace, context, ${CONTEXT_COLUMNS} FROM json_each(?) AS asked CROSS JOIN trace_contexts ON trace = asked.value`,
+    )
+    .raw();
+
 export type TraceProjection = {
   /**
    * Brings totals and entries in the facets up to what changed: spans, or what was said of the trace. Removes traces of which no span is
@@ -93,11 +99,7 @@ export const projectionOf = (
     .prepare<[string], Row>(`SELECT ${SPAN_COLUMNS} FROM json_each(?) AS asked CROSS JOIN spans ON trace = asked.value`)
     .raw()
     .safeIntegers();
-  const contextsOfTraces = db
-    .prepare<[string], Row>(
-      `SELECT trace, context, ${CONTEXT_COLUMNS} FROM json_each(?) AS asked CROSS JOIN trace_contexts ON trace = asked.value`,
-    )
-    .raw();
+  const contextsOfTraces = contextsOfTracesIn(db);
   const storedTraces = db
     .prepare<[string], Row>(
       `SELECT ${KEPT.join(', ')}, trace, project FROM json_each(?) AS asked CROSS JOIN traces ON trace = asked.value`,
@@ -171,23 +173,19 @@ export const projectionOf = (
     return new Map(storedTraces.all(textOfList(stored)).map((row) => [Number(row[KEPT.length]), row]));
   };
 
-  /** Spans and contexts of the traces that have few of them. */
-  const readFew = (traces: readonly TouchedTrace[], stored: ReadonlyMap<number, Row>): Map<number, SpansOfTrace> => {
-    const few = new Map<number, SpansOfTrace>();
+  /** Spans of the traces that have few of them. */
+  const readFew = (traces: readonly TouchedTrace[], stored: ReadonlyMap<number, Row>): Map<number, Row[]> => {
+    const few = new Map<number, Row[]>();
     for (const { trace, atHand } of traces)
       if (atHand === undefined && Number(stored.get(trace)?.[SPAN_COUNT] ?? Number.POSITIVE_INFINITY) <= FEW_SPANS)
-        few.set(trace, { spans: [], contexts: new Map() });
+        few.set(trace, []);
     if (few.size === 0) return few;
-    const asked = textOfList([...few.keys()]);
-    for (const row of spansOfTraces.all(asked)) few.get(Number(row[SPAN.trace]))?.spans.push(row);
-    for (const [trace, place, ...values] of contextsOfTraces.all(asked))
-      few.get(Number(trace))?.contexts.set(Number(place), values);
+    for (const row of spansOfTraces.all(textOfList([...few.keys()]))) few.get(Number(row[SPAN.trace]))?.push(row);
     return few;
   };
-  const readMany = (trace: number): SpansOfTrace => ({
-    spans: spansOfTrace.all(trace),
-    contexts: new Map(contextsOfTraces.all(textOfList([trace])).map(([, place, ...values]) => [Number(place), values])),
-  });
+  const contextsOf = ({ trace, storedContexts }: TouchedTrace): ReadonlyMap<number, Row> =>
+    storedContexts ??
+    new Map(contextsOfTraces.all(textOfList([trace])).map(([, place, ...values]) => [Number(place), values]));
 
   const removeEntries = (trace: number, startNs: bigint, ids: Iterable<number>): void => {
     let isFlushed = false;
@@ -230,7 +228,7 @@ export const projectionOf = (
   /** Totals from all spans of a trace. */
   const project = (
     touched: TouchedTrace,
-    { spans, contexts }: SpansOfTrace,
+    { spans, contexts }: { readonly spans: readonly Row[]; readonly contexts: ReadonlyMap<number, Row> },
     stored: Row | undefined,
     judged: Judgements,
   ): void => {
@@ -285,7 +283,12 @@ export const projectionOf = (
       const { trace, atHand } = touched;
       const judged = judgements.get(trace) ?? noJudgements;
       if (touched.spansChanged === true)
-        project(touched, atHand ?? few.get(trace) ?? readMany(trace), stored.get(trace), judged);
+        project(
+          touched,
+          atHand ?? { spans: few.get(trace) ?? spansOfTrace.all(trace), contexts: contextsOf(touched) },
+          stored.get(trace),
+          judged,
+        );
       else judge(touched, stored.get(trace), judged);
     }
   };

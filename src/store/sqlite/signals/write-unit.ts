@@ -1,4 +1,3 @@
-import { CONTEXT_COLUMNS } from '../../signals/rows/columns.ts';
 import type Database from 'better-sqlite3';
 import type { WriteOutcome } from '../../signals/signal-store.ts';
 import { columnsOf, insertPresent, insertTogether } from '../insert-present.ts';
@@ -6,9 +5,9 @@ import { sameContext } from '../../signals/rows/encode.ts';
 import { isSameColumn } from '../update-changed.ts';
 import { type HourKeeper, hourKeeperOf } from './keep-hours.ts';
 import { isWithText, type PayloadWriter, payloadWriterOf } from './write-payloads.ts';
-import { projectionOf, type TouchedTrace, type TraceProjection } from './project-traces.ts';
+import { contextsOfTracesIn, projectionOf, type TouchedTrace, type TraceProjection } from './project-traces.ts';
 import { type Row, SPAN } from '../../signals/rows/columns.ts';
-import type { UnitRows } from './wire.ts';
+import type { TraceEntry, UnitRows } from './wire.ts';
 
 /** Whether a span says what the stored one does: apart from its number, and from when it came. */
 const isSameSpan = (stored: Row, row: Row): boolean =>
@@ -26,6 +25,9 @@ const REMEMBERED_PROJECTS = 10_000;
  */
 export const DROP_UNUSED_CONTEXTS =
   'DELETE FROM trace_contexts WHERE trace = ? AND context NOT IN (SELECT context FROM spans WHERE trace = ?)';
+
+/** A trace of a project, and both as the key under which a transaction knows it. */
+type NamedTrace = { readonly key: string; readonly traceId: string; readonly project: number };
 
 export type UnitWriter = {
   /**
@@ -62,13 +64,17 @@ export const unitWriterOf = (
   const findTrace = db
     .prepare<[string, number], number>('SELECT trace FROM traces WHERE trace_id = ? AND project = ?')
     .pluck();
+  const tracesWithIds = db
+    .prepare<[string], [trace: number, traceId: string, project: number]>(
+      `SELECT t.trace, t.trace_id, t.project
+       FROM json_each(?) AS asked CROSS JOIN traces AS t INDEXED BY traces_by_id ON t.trace_id = asked.value`,
+    )
+    .raw();
   // Tables have their columns in the order in which `encode.ts` makes rows.
   const insertInto = (table: string, after?: string) => insertPresent(db, table, columnsOf(db, table), after);
   const insertAll = (table: string) => insertTogether(db, table, columnsOf(db, table));
   const newContexts = insertAll('trace_contexts');
-  const contextsOfTrace = db
-    .prepare<[number], Row>(`SELECT context, ${CONTEXT_COLUMNS} FROM trace_contexts WHERE trace = ?`)
-    .raw();
+  const contextsOfTraces = contextsOfTracesIn(db);
   const dropUnusedContexts = db.prepare<[number, number]>(DROP_UNUSED_CONTEXTS);
   const insertSpan = insertInto('spans', 'ON CONFLICT (trace, span_id) DO NOTHING');
   const findSpan = db
@@ -123,15 +129,26 @@ export const unitWriterOf = (
 
   const keyOf = (traceId: string, project: number): string => traceId + project;
 
+  /** Numbers of stored traces among those that the transaction does not know yet, by trace id and project. */
+  const findTraces = (mine: Map<string, TouchedTrace>, traces: readonly NamedTrace[]): ReadonlyMap<string, number> => {
+    const ids = traces.filter(({ key }) => !mine.has(key) && !touched.has(key)).map(({ traceId }) => traceId);
+    if (ids.length === 0) return new Map();
+    return new Map(
+      tracesWithIds.all(JSON.stringify(ids)).map(([trace, traceId, project]) => [keyOf(traceId, project), trace]),
+    );
+  };
+
   /** The trace of a unit, as far as the transaction knows it; entered into `mine` until the unit is complete. */
-  const reach = (mine: Map<string, TouchedTrace>, traceId: string, project: number): TouchedTrace => {
-    const key = keyOf(traceId, project);
+  const reach = (
+    mine: Map<string, TouchedTrace>,
+    { key, traceId, project }: NamedTrace,
+    stored: number | undefined,
+  ): TouchedTrace => {
     const here = mine.get(key);
     if (here !== undefined) return here;
     const earlier = touched.get(key);
     let entry: TouchedTrace;
     if (earlier === undefined) {
-      const stored = findTrace.get(traceId, project);
       entry =
         stored === undefined
           ? { trace: nextTrace++, traceId, project, isNew: true, atHand: { spans: [], contexts: new Map() } }
@@ -150,15 +167,18 @@ export const unitWriterOf = (
     return entry;
   };
 
-  const contextsOf = (entry: TouchedTrace): Map<number, Row> => {
-    if (entry.atHand !== undefined) return entry.atHand.contexts;
-    if (entry.storedContexts === undefined) {
-      newContexts.flush();
+  /** Sees to it that the contexts of traces are known. */
+  const readContexts = (entries: readonly TouchedTrace[]): void => {
+    const unknown = new Map<number, Map<number, Row>>();
+    for (const entry of entries) {
+      if (entry.atHand !== undefined || entry.storedContexts !== undefined) continue;
       entry.storedContexts = new Map();
-      for (const [place, ...values] of contextsOfTrace.iterate(entry.trace))
-        entry.storedContexts.set(Number(place), values);
+      unknown.set(entry.trace, entry.storedContexts);
     }
-    return entry.storedContexts;
+    if (unknown.size === 0) return;
+    newContexts.flush();
+    for (const [trace, place, ...values] of contextsOfTraces.all(`[${[...unknown.keys()].join()}]`))
+      unknown.get(Number(trace))?.set(Number(place), values);
   };
 
   /** Where a context stands among few, or where the next one stands. */
@@ -191,7 +211,8 @@ export const unitWriterOf = (
 
   /** Numbers under which a trace keeps the contexts of a unit. */
   const settleContexts = (entry: TouchedTrace, contexts: readonly Row[]): number[] => {
-    const known = contextsOf(entry);
+    const known = entry.atHand?.contexts ?? entry.storedContexts;
+    if (known === undefined) throw new Error('the contexts of a trace were not read');
     return contexts.map((context) => {
       const place = known.size <= FEW_CONTEXTS ? placeAmongFew(known, context) : placeAmongMany(entry, known, context);
       if (!known.has(place)) {
@@ -233,10 +254,17 @@ export const unitWriterOf = (
     [, , traces, spans, payloadRows]: UnitRows,
     firstSpan: number,
   ): void => {
-    const entries = traces.map(([traceId, projectName, contexts]) => {
-      const entry = reach(mine, traceId, projectNumber(projectName));
-      return { entry, places: settleContexts(entry, contexts) };
+    const named = traces.map(([traceId, projectName]) => {
+      const project = projectNumber(projectName);
+      return { key: keyOf(traceId, project), traceId, project };
     });
+    const stored = findTraces(mine, named);
+    const reached = named.map((trace) => reach(mine, trace, stored.get(trace.key)));
+    readContexts(reached);
+    const entries = reached.map((entry, place) => ({
+      entry,
+      places: settleContexts(entry, (traces[place] as TraceEntry)[2]),
+    }));
     for (let i = 0; i < spans.length; i++) {
       const row = (spans[i] as Row).slice();
       const { entry, places } = entries[row[SPAN.trace] as number] as (typeof entries)[number];
