@@ -57,9 +57,13 @@ const sendNext = (): void => {
 port.on('message', (message: ToDecodeThread) => {
   try {
     if (message.kind === 'decode') {
-      const elements = decodePayload(message.payload, message.context);
+      const { payload, context } = message;
+      const bytes = payload.body.length;
+      const elements = decodePayload(payload, context);
+      // What was decoded is copied out of it. It may be tens of MiB, and a collection may come late.
+      (payload.body.buffer as ArrayBuffer).transfer(0);
       const batches = elements.map(({ batch }) => batch);
-      slices = slicesOf(elements, signalsPerSlice(message.payload.body.length, batches));
+      slices = slicesOf(elements, signalsPerSlice(bytes, batches));
     }
     sendNext();
   } catch (error) {

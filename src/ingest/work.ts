@@ -173,12 +173,12 @@ export class WorkCount {
 
   private judgement(metadata: JsonObject | undefined, ...texts: (string | undefined)[]): void {
     this.work += WORK.judgement;
-    for (const text of texts) this.work += (text?.length ?? 0) * WORK.judgementCharacter;
+    for (const text of texts) this.text(text, WORK.judgementCharacter);
     if (metadata !== undefined) this.attributes(metadata);
   }
 
-  private text(text: string | undefined): void {
-    if (text !== undefined) this.work += text.length * WORK.character;
+  private text(text: string | undefined, character: number = WORK.character): void {
+    if (text !== undefined) this.work += text.length * character;
   }
 
   private log(log: LogRecord): void {
@@ -198,8 +198,7 @@ export class WorkCount {
   private payload(value: Json | undefined): void {
     if (value === undefined) return;
     this.work += WORK.payload;
-    if (typeof value === 'string') this.work += value.length * WORK.indexedCharacter;
-    else this.inside(value);
+    this.inside(value, WORK.indexedCharacter);
   }
 
   private attributes(attributes: JsonObject): void {
@@ -208,7 +207,7 @@ export class WorkCount {
     if (this.work > before) this.work += WORK.attributes;
   }
 
-  private members(object: JsonObject): void {
+  private members(object: JsonObject, character: number = WORK.character): void {
     let isNew = false;
     for (const name in object) {
       this.work += WORK.member;
@@ -218,19 +217,19 @@ export class WorkCount {
         isNew = true;
       }
       if (isNew) this.work += WORK.newName;
-      this.inside(object[name] as Json);
+      this.inside(object[name] as Json, character);
     }
   }
 
   /** What a value holds, itself aside. */
-  private inside(value: Json): void {
-    if (typeof value === 'string') this.work += value.length * WORK.character;
+  private inside(value: Json, character: number): void {
+    if (typeof value === 'string') this.work += value.length * character;
     else if (typeof value === 'object' && value !== null) {
       this.work += WORK.container;
-      if (!Array.isArray(value)) this.members(value as JsonObject);
+      if (!Array.isArray(value)) this.members(value as JsonObject, character);
       else {
         this.work += value.length * WORK.item;
-        for (const item of value as readonly Json[]) this.inside(item);
+        for (const item of value as readonly Json[]) this.inside(item, character);
       }
     }
   }

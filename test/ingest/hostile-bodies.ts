@@ -9,6 +9,8 @@ export type HostileBody = {
   readonly gzip: boolean;
   /** The body as sent. */
   readonly make: () => Buffer;
+  /** A native batch of the same traces that is stored before it. */
+  readonly before?: () => Buffer;
   /** What it is answered. */
   readonly answer: 200 | 400 | 413;
 };
@@ -55,6 +57,7 @@ export const noise = (seed: number, characters: number): string =>
 
 const textAttribute = (key: string, value: string): string => `{"key":"${key}","value":{"stringValue":"${value}"}}`;
 const inputOf = (text: string): string => `,"input":"${text}"`;
+const attributeOf = (text: string): string => `,"attributes":{"k":"${text}"}`;
 const idFields = 'user_id session_id thread_id environment service_name service_version release run_id'.split(' ');
 
 /**
@@ -375,6 +378,7 @@ export const hostileBodies: readonly HostileBody[] = [
   }),
   spansWith('9,000 spans with texts, as far as 1 MiB may grow', 413, 9000, (n) => inputOf(noise(n, 150) + words(3000))),
   spansWith('400 spans with 55,000 bytes of text', 200, 400, (n) => inputOf(noise(n, 3600) + words(51_500))),
+  spansWith('4,000 spans with 5,500 bytes of attributes', 200, 4000, (n) => attributeOf(noise(n, 360) + words(5150))),
   // Just within the bounds: what is taken costs more than what is refused.
   zipped({
     ...native,
@@ -549,5 +553,22 @@ export const hostileBodies: readonly HostileBody[] = [
       (n) => webSpan(n, more),
     ),
   ),
+  // What is added to traces that are there already.
+  ...(
+    [
+      ['spans', (n) => nativeSpan(n)],
+      ['scores', (n) => `{"trace_id":"${id(n, 32)}","scorer_id":"q","value":0.5,"min":0,"max":1,"source":"live"}`],
+      ['feedback', (n) => `{"trace_id":"${id(n, 32)}","kind":"thumbs","value":"up"}`],
+    ] satisfies [string, (n: number) => string][]
+  ).map(([list, item]) => ({
+    ...zipped({
+      ...native,
+      name: `10,000 ${list} of traces that are there`,
+      answer: 200,
+      make: () => numbered(`{"${list}":[`, item, ',', ']}', 10_000),
+    }),
+    before: () =>
+      numbered('{"spans":[', (n) => nativeSpan(n).replace('"span_id":"0', '"span_id":"f'), ',', ']}', 10_000),
+  })),
   spansWith('1,000 spans of 4 KiB', 200, 1000, () => inputOf(words(4096))),
 ];

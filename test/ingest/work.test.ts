@@ -60,6 +60,9 @@ describe('Issue "Nothing brings it down", 6: work is bounded by what a body may 
       workOf({ spans: [aSpan(input === undefined ? {} : { input })] }) - A_SPAN;
     expect(ofPayload('text')).toBe(WORK.payload + 4 * WORK.indexedCharacter);
     expect(ofPayload([1, 2])).toBe(WORK.payload + WORK.container + 2 * WORK.item);
+    expect(ofPayload({ a: ['text'] })).toBe(
+      WORK.payload + 2 * WORK.container + named('a') + WORK.item + 4 * WORK.indexedCharacter,
+    );
     expect(workOf({ spans: [aSpan({ output: 'text' })] })).toBe(workOf({ spans: [aSpan({ input: 'text' })] }));
   });
   it('values by which traces are found are work at each trace, and new ones are more', () => {
