@@ -143,6 +143,11 @@ export const streamBody = (
   });
 };
 
+/** Frees memory at once that nothing reads any more, where it may be much: a collection may come late. */
+export const giveBack = (memory: ArrayBufferLike): void => {
+  if (memory instanceof ArrayBuffer && !memory.detached) memory.transfer(0);
+};
+
 /** Reads a complete body; fails as `streamBody` does. */
 export const readBody = async (
   body: IncomingBody,
@@ -169,7 +174,11 @@ export const readBody = async (
   const pieces: Buffer[] = [];
   await streamBody(body, limits, reservation, (piece) => void pieces.push(piece), signal);
   const only = pieces[0];
-  return only !== undefined && pieces.length === 1 ? only : Buffer.concat(pieces);
+  if (only !== undefined && pieces.length === 1) return only;
+  const whole = Buffer.concat(pieces);
+  // Pieces of a network connection share memory with others; those of a decompressor are its own, and nobody else's.
+  if (isGzip(body.contentEncoding)) for (const { buffer } of pieces) giveBack(buffer);
+  return whole;
 };
 
 /** What is still taken from a client after its request was refused. */

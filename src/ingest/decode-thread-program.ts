@@ -2,6 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { Refusal } from '../model/failure.ts';
 import { countSignals, type SignalBatch } from '../model/signal.ts';
 import { NICENESS, standBack } from '../store/thread-priority.ts';
+import { giveBack } from './body.ts';
 import { decodePayload } from './decode.ts';
 import type { DecodedSlice, FromDecodeThread, ToDecodeThread } from './decode-thread.ts';
 import type { DecodedBatch } from './decoded.ts';
@@ -60,8 +61,7 @@ port.on('message', (message: ToDecodeThread) => {
       const { payload, context } = message;
       const bytes = payload.body.length;
       const elements = decodePayload(payload, context);
-      // What was decoded is copied out of it. It may be tens of MiB, and a collection may come late.
-      (payload.body.buffer as ArrayBuffer).transfer(0);
+      giveBack(payload.body.buffer); // what was decoded is copied out of it
       const batches = elements.map(({ batch }) => batch);
       slices = slicesOf(elements, signalsPerSlice(bytes, batches));
     }

@@ -1,10 +1,13 @@
 import { expect, it } from 'vitest';
 import { compareStatistics } from '../../src/scoring/compare.ts';
-import { meansOf } from '../../src/store/signals/judgements.ts';
+import { judgementsOf } from '../../src/store/signals/judgements.ts';
 
 it('the mean of scores is a number where their sum has none, and loses no digit where it has one', () => {
   const meanOf = (...values: number[]): number | undefined =>
-    meansOf(values.map((value) => ['s', null, value] as const)).scores[0]?.[2];
+    judgementsOf(
+      values.map((value) => ['trace', 's', null, value] as const),
+      [],
+    ).get('trace')?.scores[0]?.[2];
   expect(meanOf(1e308, 1e308, 1e308)).toBe(1e308);
   expect(meanOf(-Number.MAX_VALUE, -Number.MAX_VALUE)).toBe(-Number.MAX_VALUE);
   expect(meanOf(1e308, 1e308, -1e308, -1e308)).toBe(0);

@@ -28,53 +28,61 @@ export const MEAN_SCALE = 2 ** 30;
 export const unscaled = (sum: number | null | undefined): number | undefined =>
   sum === null || sum === undefined ? undefined : sum * MEAN_SCALE;
 
+type ScoreValue = readonly [scorerId: string, scorerVersion: string | null, value: number];
+
 /**
- * Means of the scores of one trace, for every engine. Sums run in the order that is given, so the same scores give the same means.
- * @param scores by scorer, then oldest first, then by score id
+ * Means of the scores of one trace, for every engine. Sums run in the order in which scores are added, so the same scores give the same
+ * means: by scorer, then oldest first, then by score id.
  */
-export const meansOf = (
-  scores: Iterable<readonly [scorerId: string, scorerVersion: string | null, value: number]>,
-): Pick<Judgements, 'scores' | 'latestMeans'> => {
+const newMeans = () => {
   const sums = new Map<string, { readonly row: ScoreMeanRow; sum: number; scaledSum: number }>();
   const latest = new Map<string, ScoreMeanRow>();
-  for (const [scorer, version, value] of scores) {
-    const key = `${scorer}\0${version ?? ''}`;
-    let entry = sums.get(key);
-    if (entry === undefined) {
-      entry = { row: [scorer, version, 0, 0], sum: 0, scaledSum: 0 };
-      sums.set(key, entry);
-    }
-    entry.sum += value;
-    entry.scaledSum += value / MEAN_SCALE;
-    entry.row[3]++;
-    entry.row[2] = Number.isFinite(entry.sum)
-      ? entry.sum / entry.row[3]
-      : (entry.scaledSum / entry.row[3]) * MEAN_SCALE;
-    latest.set(scorer, entry.row);
-  }
-  const rows = [...sums.values()].map(({ row }) => row);
-  rows.sort((a, b) => (a[0] === b[0] ? ((a[1] ?? '') < (b[1] ?? '') ? -1 : 1) : a[0] < b[0] ? -1 : 1));
-  return { scores: rows, latestMeans: [...latest].map(([scorer, [, , mean]]) => [scorer, mean] as const) };
+  return {
+    add: ([scorer, version, value]: ScoreValue): void => {
+      const key = `${scorer}\0${version ?? ''}`;
+      let entry = sums.get(key);
+      if (entry === undefined) {
+        entry = { row: [scorer, version, 0, 0], sum: 0, scaledSum: 0 };
+        sums.set(key, entry);
+      }
+      entry.sum += value;
+      entry.scaledSum += value / MEAN_SCALE;
+      entry.row[3]++;
+      entry.row[2] = Number.isFinite(entry.sum)
+        ? entry.sum / entry.row[3]
+        : (entry.scaledSum / entry.row[3]) * MEAN_SCALE;
+      latest.set(scorer, entry.row);
+    },
+    means: (): Pick<Judgements, 'scores' | 'latestMeans'> => {
+      const rows = [...sums.values()].map(({ row }) => row);
+      rows.sort((a, b) => (a[0] === b[0] ? ((a[1] ?? '') < (b[1] ?? '') ? -1 : 1) : a[0] < b[0] ? -1 : 1));
+      return { scores: rows, latestMeans: [...latest].map(([scorer, [, , mean]]) => [scorer, mean] as const) };
+    },
+  };
 };
 
-/** Scores as `meansOf` takes them, and counts of feedback, behind the trace that they judge. */
+/** A score, and a count of feedback, behind the trace that they judge. */
 export type ScoreOf<K> = readonly [trace: K, scorerId: string, scorerVersion: string | null, value: number];
 export type FeedbackOf<K> = readonly [trace: K, count: FeedbackCount];
 
-/** Judgements by trace, of the traces that have any. */
+/**
+ * Judgements by trace, of the traces that have any.
+ * @param scores by scorer, then oldest first, then by score id; none of them is kept, as a trace may have very many
+ */
 export const judgementsOf = <K>(
-  scores: readonly ScoreOf<K>[],
-  feedback: readonly FeedbackOf<K>[],
+  scores: Iterable<ScoreOf<K>>,
+  feedback: Iterable<FeedbackOf<K>>,
 ): ReadonlyMap<K, Judgements> => {
-  const scoresOf = Map.groupBy(scores, ([trace]) => trace);
-  const feedbackOf = Map.groupBy(feedback, ([trace]) => trace);
-  return new Map(
-    [...new Set([...scoresOf.keys(), ...feedbackOf.keys()])].map((trace): [K, Judgements] => [
-      trace,
-      {
-        ...meansOf((scoresOf.get(trace) ?? []).map(([, ...score]) => score)),
-        feedback: (feedbackOf.get(trace) ?? []).map(([, count]) => count),
-      },
-    ]),
-  );
+  const found = new Map<K, { readonly means: ReturnType<typeof newMeans>; readonly feedback: FeedbackCount[] }>();
+  const of = (trace: K) => {
+    let entry = found.get(trace);
+    if (entry === undefined) {
+      entry = { means: newMeans(), feedback: [] };
+      found.set(trace, entry);
+    }
+    return entry;
+  };
+  for (const [trace, ...score] of scores) of(trace).means.add(score);
+  for (const [trace, count] of feedback) of(trace).feedback.push(count);
+  return new Map([...found].map(([trace, { means, feedback }]) => [trace, { ...means.means(), feedback }]));
 };

@@ -31,7 +31,7 @@ export type TouchedTrace = {
 };
 
 /** Traces that are read together. One after the other takes three times as long. */
-const TRACES_TOGETHER = 256;
+const TRACES_TOGETHER = 128;
 /** A trace of more spans is read by itself, so that what is read at once stays small. */
 const FEW_SPANS = 32;
 
@@ -161,7 +161,7 @@ export const projectionOf = (
     if (!judgementsExist) return new Map();
     const asked = JSON.stringify(traces.map(({ trace, project, traceId }) => [trace, project, traceId]));
     return judgementsOf(
-      scoresOfTraces.all(asked),
+      scoresOfTraces.iterate(asked),
       feedbackOfTraces.all(asked).map(([trace, ...count]) => [trace, feedbackCount(...count)] as const),
     );
   };
@@ -261,7 +261,8 @@ export const projectionOf = (
     const before = new Set(judgedFacets(namesIn(stored[FEEDBACK]), namesIn(stored[SCORES])).map(idOf));
     const kinds = judged.feedback.map(([kind]) => kind);
     const scorers = judged.latestMeans.map(([scorer]) => scorer);
-    const ids = [...storedIds(stored).filter((id) => !before.has(id)), ...judgedFacets(kinds, scorers).map(idOf)];
+    const others = storedIds(stored).filter((id) => !before.has(id));
+    const ids = [...new Set([...others, ...judgedFacets(kinds, scorers).map(idOf)])];
     const kept = stored.slice(0, KEPT.length);
     [kept[SCORES], kept[FEEDBACK]] = judgedColumns(judged);
     kept[FACETS] = ids.join(',');
