@@ -110,6 +110,18 @@ describe('reading a body', () => {
     expect(taken).toBeLessThanOrEqual(wide.maxInflatedBytes);
   });
 
+  it('gives back the memory in which it was inflated, and no memory of anybody else', async () => {
+    const wide = { ...limits, maxBodyBytes: 1e6, maxInflatedBytes: 1e6 };
+    const held = Array.from({ length: 100 }, (_, n) => Buffer.from(`kept ${n}`));
+    const bytes = Buffer.from(Array.from({ length: 40_000 }, (_, n) => n.toString(36)).join(' '));
+    const compressed = gzipSync(bytes);
+    const read = await readBody(arriving([compressed], 'gzip'), wide, aReservation());
+    expect(read.equals(bytes)).toBe(true);
+    expect(compressed.length).toBeGreaterThan(0);
+    expect(held.map(String)).toEqual(held.map((_, n) => `kept ${n}`));
+    expect(Buffer.from('new').toString()).toBe('new');
+  });
+
   it('reads gzip of several members as their joined content', async () => {
     const body = arriving([Buffer.concat([gzipSync('one '), gzipSync('two')])], 'gzip');
     expect((await readBody(body, limits, aReservation())).toString()).toBe('one two');

@@ -6,6 +6,7 @@ import type { FacetValue } from '../../signals/trace-facets.ts';
 import { storedFacet } from '../../signals/rows/codes.ts';
 import { columnsOf, insertTogether } from '../insert-present.ts';
 import { updateChanged } from '../update-changed.ts';
+import { createAllowance } from './allowance.ts';
 import { judgedColumns, TOTAL_COLUMNS, totalColumns, totalRows } from '../../signals/rows/total-rows.ts';
 import { type Column, type Row, SPAN } from '../../signals/rows/columns.ts';
 
@@ -32,8 +33,15 @@ export type TouchedTrace = {
 
 /** Traces that are read together. One after the other takes three times as long. */
 const TRACES_TOGETHER = 128;
-/** A trace of more spans is read by itself, so that what is read at once stays small. */
+/**
+ * A trace of more spans is long: it is read by itself, so that what is read at once stays small, and its totals may be brought up after the
+ * commit (*late totals*). All of its spans are read for each that is added, and a body of some kilobytes can name many such traces.
+ */
 const FEW_SPANS = 32;
+/** What long traces take of the writer: a part of its time, and half a second at once. Without more than that, totals are never late. */
+const LONG_TRACES = { share: 0.3, mostMs: 500 } as const;
+/** Late totals are brought up in commits that take about as long, in milliseconds. */
+const LATE_SLICE_MS = 50;
 
 /** Facet values whose numbers are remembered; past it the memory starts anew. */
 const REMEMBERED_FACETS = 20_000;
@@ -78,6 +86,10 @@ export type TraceProjection = {
    * left.
    */
   project(touched: readonly TouchedTrace[]): void;
+  /** Brings up late totals, as many as a slice of time has room for. */
+  settleLate(): void;
+  /** After how many milliseconds late totals may be brought up; `undefined` when there are none. */
+  msUntilLate(): number | undefined;
   /** Removes the row of a trace and its facets. */
   remove(trace: number): void;
   /** Drops what is remembered: after a rollback it may name rows that do not exist. */
@@ -86,10 +98,14 @@ export type TraceProjection = {
   expectJudgements(): void;
 };
 
-/** @param touchHour is called with the starts of traces that change, as they were and as they are */
+/**
+ * @param touchHour is called with the starts of traces that change, as they were and as they are
+ * @param now in milliseconds
+ */
 export const projectionOf = (
   db: Database.Database,
   touchHour: (project: number, start: bigint) => void,
+  now = () => performance.now(),
 ): TraceProjection => {
   const spansOfTrace = db
     .prepare<[number], Row>(`SELECT ${SPAN_COLUMNS} FROM spans WHERE trace = ?`)
@@ -102,7 +118,7 @@ export const projectionOf = (
   const contextsOfTraces = contextsOfTracesIn(db);
   const storedTraces = db
     .prepare<[string], Row>(
-      `SELECT ${KEPT.join(', ')}, trace, project FROM json_each(?) AS asked CROSS JOIN traces ON trace = asked.value`,
+      `SELECT ${KEPT.join(', ')}, trace, project, trace_id FROM json_each(?) AS asked CROSS JOIN traces ON trace = asked.value`,
     )
     .raw()
     .safeIntegers();
@@ -139,6 +155,15 @@ export const projectionOf = (
     `INSERT INTO trace_scores (project, scorer_id, trace, mean) VALUES (?, ?, ?, ?)
      ON CONFLICT DO UPDATE SET mean = excluded.mean WHERE mean <> excluded.mean`,
   );
+
+  const putLate = db.prepare('INSERT INTO late_totals (trace) VALUES (?) ON CONFLICT DO NOTHING');
+  const deleteLate = db.prepare('DELETE FROM late_totals WHERE trace = ?');
+  const nextLate = db.prepare<[number], number | null>('SELECT min(trace) FROM late_totals WHERE trace > ?').pluck();
+  const allowance = createAllowance(LONG_TRACES.share, LONG_TRACES.mostMs, now);
+  /** False when no totals are late. */
+  let mayBeLate = nextLate.get(0) !== null;
+  /** Of the trace whose late totals were brought up last: those that are touched all the time must not keep others from their turn. */
+  let lastLate = 0;
 
   const facetIds = new Map<string, number>();
   const facetIdOf = (project: number, found: FacetValue): number => {
@@ -223,6 +248,7 @@ export const projectionOf = (
     settleMeans({ trace, project }, stored, noJudgements);
     removeEntries(trace, stored[START] as bigint, storedIds(stored));
     deleteTrace.run(trace);
+    if (mayBeLate) deleteLate.run(trace);
   };
 
   /** Totals from all spans of a trace. */
@@ -282,16 +308,46 @@ export const projectionOf = (
     );
     for (const touched of traces) {
       const { trace, atHand } = touched;
+      const row = stored.get(trace);
       const judged = judgements.get(trace) ?? noJudgements;
-      if (touched.spansChanged === true)
+      const isLong = Number(row?.[SPAN_COUNT] ?? 0) > FEW_SPANS;
+      const isLate = touched.spansChanged === true && isLong && (mayBeLate || !allowance.isLeft());
+      if (isLate) {
+        putLate.run(trace);
+        mayBeLate = true;
+      }
+      if (isLate || touched.spansChanged !== true) judge(touched, row, judged);
+      else if (isLong) projectLong(touched, row, judged);
+      else
         project(
           touched,
           atHand ?? { spans: few.get(trace) ?? spansOfTrace.all(trace), contexts: contextsOf(touched) },
-          stored.get(trace),
+          row,
           judged,
         );
-      else judge(touched, stored.get(trace), judged);
     }
+  };
+  const projectLong = (touched: TouchedTrace, stored: Row | undefined, judged: Judgements): void =>
+    allowance.use(() =>
+      project(touched, { spans: spansOfTrace.all(touched.trace), contexts: contextsOf(touched) }, stored, judged),
+    );
+
+  /** @returns whether there was one */
+  const settleNextLate = (): boolean => {
+    const trace = nextLate.get(lastLate) ?? nextLate.get(0) ?? undefined;
+    if (trace === undefined) return false;
+    lastLate = trace;
+    deleteLate.run(trace);
+    const stored = storedTraces.get(textOfList([trace]));
+    if (stored === undefined) return true;
+    const [project, traceId] = stored.slice(KEPT.length + 1);
+    const touched = { trace, traceId: traceId as string, project: Number(project), isNew: false, spansChanged: true };
+    projectLong(touched, stored, judgementsAmong([touched]).get(trace) ?? noJudgements);
+    return true;
+  };
+  const flush = (): void => {
+    newTraces.flush();
+    newEntries.flush();
   };
 
   return {
@@ -301,11 +357,18 @@ export const projectionOf = (
       );
       for (let from = 0; from < changed.length; from += TRACES_TOGETHER)
         projectSome(changed.slice(from, from + TRACES_TOGETHER));
-      newTraces.flush();
-      newEntries.flush();
+      flush();
     },
+    settleLate: () => {
+      const until = now() + LATE_SLICE_MS;
+      do mayBeLate = settleNextLate();
+      while (mayBeLate && allowance.isLeft() && now() < until);
+      flush();
+    },
+    msUntilLate: () => (mayBeLate ? allowance.msUntilLeft() : undefined),
     remove: (trace) => removeStored(trace, storedTraces.get(textOfList([trace]))),
     forget: () => {
+      mayBeLate = true;
       facetIds.clear();
       newTraces.forget();
       newEntries.forget();

@@ -183,6 +183,11 @@ CREATE TABLE IF NOT EXISTS payload_blocks (
 CREATE TABLE IF NOT EXISTS payload_parts (part INTEGER PRIMARY KEY, bytes BLOB NOT NULL);
 `;
 
+/** Traces whose totals are behind their spans for a while. */
+const lateTotals = `
+CREATE TABLE IF NOT EXISTS late_totals (trace INTEGER PRIMARY KEY);
+`;
+
 const audit = `
 CREATE TABLE IF NOT EXISTS audit (
   entry INTEGER PRIMARY KEY, audit_id TEXT NOT NULL, at_ns INTEGER NOT NULL, operation TEXT NOT NULL, project TEXT NOT NULL,
@@ -209,8 +214,8 @@ export const CALLS = (spans: string): string =>
   `(${['model', 'total_cost', 'input_tokens', 'output_tokens'].map((column) => `${spans}.${column} IS NOT NULL`).join(' OR ')})`;
 
 /**
- * What the file has besides, without a version of its own, applied at every start: indexes, the table of saved views, what hours add up to, and the blocks of
- * payloads. The specification fixes the version at 2; an older build, which is not promised to read a newer file, finds spans of blocks
+ * What the file has besides, without a version of its own, applied at every start: indexes, the table of saved views, what hours add up to, which totals are
+ * late, and the blocks of payloads. The specification fixes the version at 2; an older build, which is not promised to read a newer file, finds spans of blocks
  * without their payloads.
  * `spans_calls` is all that analytics over model calls read. `spans_priced`, which files of older builds have, held no call that failed.
  */
@@ -219,7 +224,7 @@ CREATE INDEX IF NOT EXISTS spans_calls
   ON spans (project, start_ns, end_ns, status, kind, repeats_usage, total_cost, input_tokens, output_tokens, model, provider, entity_name)
   WHERE ${CALLS('spans').replaceAll('spans.', '')};
 DROP INDEX IF EXISTS spans_priced;
-${payloadBlocks}${savedViews}${hours}`;
+${payloadBlocks}${savedViews}${hours}${lateTotals}`;
 
 /** The side file: an index without the texts. Its progress is one row, written in the transaction that it describes. */
 export const searchSchema = `

@@ -39,6 +39,10 @@ export type UnitWriter = {
   write(pieces: readonly UnitRows[], firstSpan: number): WriteOutcome;
   /** Stores payloads, and brings the totals of all traces that the transaction touched up to their spans. Called once, before the commit. */
   finish(): void;
+  /** Brings up totals of long traces that wait for it, some of them, inside an open transaction. */
+  settleLate(): void;
+  /** After how many milliseconds that may be done; `undefined` when none wait. */
+  msUntilLate(): number | undefined;
   /** Forgets what the transaction had touched, after a rollback. */
   abandon(): void;
   /** Whether spans were replaced, since the last call, whose text the side file still holds. */
@@ -52,11 +56,15 @@ export type UnitWriter = {
   readonly hours: HourKeeper;
 };
 
-/** @param hourSettledMs how long an hour is left alone before it is added up */
+/**
+ * @param hourSettledMs how long an hour is left alone before it is added up
+ * @param now by which the time is measured that long traces take, in milliseconds
+ */
 export const unitWriterOf = (
   db: Database.Database,
   unit: <T>(work: () => T) => T,
   hourSettledMs?: number,
+  now?: () => number,
 ): UnitWriter => {
   const insertKey = db.prepare('INSERT INTO ingest_keys (ingest_key, at_ns) VALUES (?, ?) ON CONFLICT DO NOTHING');
   const findProject = db.prepare<[string], number>('SELECT project FROM projects WHERE name = ?').pluck();
@@ -107,7 +115,7 @@ export const unitWriterOf = (
 
   const payloads = payloadWriterOf(db);
   const hours = hourKeeperOf(db, hourSettledMs);
-  const projection = projectionOf(db, hours.touch);
+  const projection = projectionOf(db, hours.touch, now);
   const projectNumbers = new Map<string, number>();
   const nextOf = (number: string, table: string): number =>
     (db.prepare<[], number | null>(`SELECT max(${number}) FROM ${table}`).pluck().get() ?? 0) + 1;
@@ -375,6 +383,11 @@ export const unitWriterOf = (
       payloads.finish();
       hours.finish();
     },
+    settleLate: () => {
+      projection.settleLate();
+      hours.finish();
+    },
+    msUntilLate: projection.msUntilLate,
     abandon: () => {
       touched = new Map();
       payloads.abandon();

@@ -380,6 +380,33 @@ const planHours = (): void => {
   );
 };
 
+/** After the disk failed, totals that are late wait so long, in milliseconds. */
+const LATE_PAUSE_MS = 60_000;
+let nextLate = 0;
+let lateTimer: NodeJS.Timeout | undefined;
+const settleLate = (): void => {
+  if (engine?.writer.msUntilLate() !== 0 || performance.now() < nextLate) return;
+  try {
+    add(({ writer }) => writer.settleLate());
+    idle.refresh();
+  } catch {
+    nextLate = performance.now() + LATE_PAUSE_MS; // traces show what they had
+  }
+};
+/** Wakes the thread when totals that are late may be brought up. */
+const planLate = (): void => {
+  const ms = isClosed || lateTimer !== undefined ? undefined : engine?.writer.msUntilLate();
+  if (ms === undefined) return;
+  lateTimer = setTimeout(
+    () => {
+      lateTimer = undefined;
+      settleLate();
+      planLate();
+    },
+    Math.max(ms, nextLate - performance.now(), 1),
+  );
+};
+
 const writeTrivially = (): void =>
   add(({ db }) => {
     db.pragma(`user_version = ${db.pragma('user_version', { simple: true }) as number}`);
@@ -400,6 +427,7 @@ const close = (): void => {
   isClosed = true;
   clearTimeout(idle);
   clearTimeout(hoursTimer);
+  clearTimeout(lateTimer);
   engine?.db.close();
   engine = undefined;
   room.keep();
@@ -541,6 +569,7 @@ const onRequest = (first: Requests): void => {
     if (units.length > 0) {
       writeGroup(units);
       addUpHours(true);
+      settleLate();
     } else {
       const next = queue.shift();
       if (next !== undefined && 'operation' in next) operate(next.operation);
@@ -552,6 +581,7 @@ const onRequest = (first: Requests): void => {
   if (isClosed) return;
   idle.refresh();
   planHours();
+  planLate();
 };
 
 try {
@@ -561,6 +591,7 @@ try {
   post(main, [[0, opened]]);
   setImmediate(room.keep);
   planHours();
+  planLate();
 } catch (error) {
   post(main, [[0, undefined, openingError(path, error, SIGNALS_FILE.store)]]);
   main.close();

@@ -16,10 +16,28 @@ const aFile = () => {
   for (const { sql } of migrations) db.exec(sql);
   db.exec(SIGNALS_FILE.standing ?? '');
   const transactions = transactionsOf(db);
-  const writer = unitWriterOf(db, transactions.unit);
+  /** Each look at the clock takes `lookMs`. */
+  const clock = { ms: 0, lookMs: 0 };
+  const open = () => unitWriterOf(db, transactions.unit, undefined, () => (clock.ms += clock.lookMs));
+  let writer = open();
   const eraser = eraserOf(db, writer);
   let nextSpan = 1;
   return {
+    clock,
+    /** As after a start. */
+    reopen: (): void => void (writer = open()),
+    msUntilLate: (): number | undefined => writer.msUntilLate(),
+    settleOne: (): void => transactions.run(() => writer.settleLate()),
+    /** Brings up all totals that are late. */
+    settle: (): void => {
+      for (let slices = 0; writer.msUntilLate() !== undefined; slices++) {
+        if (slices > 1000) throw new Error('there is no end of late totals');
+        clock.ms += 10_000;
+        transactions.run(() => writer.settleLate());
+      }
+    },
+    lateTraces: () => db.prepare('SELECT count(*) FROM late_totals').pluck().get(),
+    spanCounts: () => db.prepare('SELECT span_count FROM traces ORDER BY trace_id').pluck().all(),
     write: (...units: Partial<SignalBatch>[]): void =>
       transactions.run(() => {
         for (const batch of units) {
@@ -141,8 +159,10 @@ describe('SQLite: totals and facets of traces', () => {
             maxLength: 12,
           },
         ),
-        (steps) => {
+        fc.constantFrom(0, 400),
+        (steps, lookMs) => {
           const file = aFile();
+          file.clock.lookMs = lookMs;
           const spans = new Map<string, Span>();
           const scores = new Map<string, Score>();
           const feedback = new Map<string, Feedback>();
@@ -162,6 +182,8 @@ describe('SQLite: totals and facets of traces', () => {
               for (const given of batch.feedback ?? []) feedback.set(given.feedbackId, given);
             }
           }
+          file.clock.lookMs = 0;
+          file.settle();
           const atOnce = aFile();
           atOnce.write(
             { scores: [...scores.values()], feedback: [...feedback.values()] },
@@ -173,6 +195,7 @@ describe('SQLite: totals and facets of traces', () => {
             expect(file.facets()).toEqual(file.ownFacets());
             expect(file.means()).toEqual(atOnce.means());
             expect(file.unusedFacets()).toEqual([]);
+            expect(file.lateTraces()).toBe(0);
           } finally {
             file.close();
             atOnce.close();
@@ -213,6 +236,75 @@ describe('SQLite: totals and facets of traces', () => {
     );
     expect(file.traces()).toEqual([{ ...before, scores: '[["answered",null,0.5,1]]', feedback: '[["thumbs",1,1]]' }]);
     expect(file.means()).toEqual([[traceIdOf(1), 'answered', 0.5]]);
+    file.close();
+  });
+
+  const spansOf = (trace: number, from: number, to: number): Span[] =>
+    Array.from({ length: to - from }, (_, n) => aSpan({ traceId: traceIdOf(trace), spanId: spanIdOf(from + n) }));
+
+  it('of long traces come with the commit while they take half a second and less, and later where they take more', () => {
+    const file = aFile();
+    file.write({ spans: [...spansOf(1, 0, 33), ...spansOf(2, 100, 133), ...spansOf(3, 200, 202)] });
+    file.write({ spans: spansOf(1, 33, 34) });
+    expect(file.msUntilLate()).toBeUndefined();
+    file.clock.lookMs = 1_000;
+    file.write({ spans: spansOf(1, 34, 35) });
+    file.clock.lookMs = 0;
+    expect(file.spanCounts()).toEqual([35, 33, 2]);
+    file.write({ spans: [...spansOf(1, 35, 36), ...spansOf(2, 133, 135), ...spansOf(3, 202, 203)] });
+    expect(file.spanCounts()).toEqual([35, 33, 3]);
+    expect(file.lateTraces()).toBe(2);
+    expect(file.msUntilLate()).toBeGreaterThan(0);
+    file.settle();
+    expect(file.spanCounts()).toEqual([36, 35, 3]);
+    expect(file.msUntilLate()).toBeUndefined();
+    file.write({ spans: spansOf(2, 135, 136) });
+    expect(file.spanCounts()).toEqual([36, 36, 3]);
+    file.close();
+  });
+
+  it('that are late are brought up after the next start, show what is said of their trace, and go with it', () => {
+    const file = aFile();
+    file.write({ spans: [...spansOf(1, 0, 33), ...spansOf(2, 100, 133)] });
+    file.clock.lookMs = 1_000;
+    file.write({ spans: spansOf(1, 33, 34) });
+    file.write({
+      spans: [...spansOf(1, 34, 36), ...spansOf(2, 133, 134)],
+      scores: [aScore({ traceId: traceIdOf(1) })],
+    });
+    expect(file.spanCounts()).toEqual([34, 33]);
+    expect(file.means()).toEqual([[traceIdOf(1), 'answered', 1]]);
+    file.erase(2);
+    expect(file.lateTraces()).toBe(1);
+    file.clock.lookMs = 0;
+    file.reopen();
+    expect(file.msUntilLate()).toBe(0);
+    file.settle();
+    expect(file.spanCounts()).toEqual([36]);
+    expect(file.means()).toEqual([[traceIdOf(1), 'answered', 1]]);
+    file.close();
+  });
+
+  it('that are late take turns, also where one of their traces is added to all the time', () => {
+    const file = aFile();
+    file.write({ spans: [1, 2, 3].flatMap((trace) => spansOf(trace, trace * 100, trace * 100 + 33)) });
+    file.clock.lookMs = 1_000;
+    file.write({ spans: spansOf(1, 133, 134) });
+    file.write({ spans: [1, 2, 3].flatMap((trace) => spansOf(trace, trace * 100 + 34, trace * 100 + 35)) });
+    const counts: unknown[] = [];
+    for (let slice = 0; slice < 3; slice++) {
+      file.settleOne();
+      counts.push(file.spanCounts());
+      file.write({ spans: spansOf(1, 140 + slice, 141 + slice) });
+    }
+    expect(counts).toEqual([
+      [35, 33, 33],
+      [35, 34, 33],
+      [35, 34, 34],
+    ]);
+    file.clock.lookMs = 0;
+    file.settle();
+    expect(file.spanCounts()).toEqual([38, 34, 34]);
     file.close();
   });
 });

@@ -1,0 +1,44 @@
+/** Time of a thread that a kind of work may take: a share of it, and so much at once after a quiet while. */
+export type Allowance = {
+  /** Whether any is left. Work that has begun is not interrupted: what it takes beyond is missing later. */
+  isLeft(): boolean;
+  /** Does work, and counts the time that it takes. */
+  use(work: () => void): void;
+  /** After how many milliseconds some is left, if nothing uses it. */
+  msUntilLeft(): number;
+};
+
+/**
+ * @param share of the time, at most 1
+ * @param mostMs what gathers at the most, and is there at first
+ * @param now in milliseconds
+ */
+export const createAllowance = (share: number, mostMs: number, now = () => performance.now()): Allowance => {
+  let leftMs = mostMs;
+  let at = now();
+  const gather = (): void => {
+    const time = now();
+    leftMs = Math.min(mostMs, leftMs + (time - at) * share);
+    at = time;
+  };
+  return {
+    isLeft: () => {
+      gather();
+      return leftMs > 0;
+    },
+    use: (work) => {
+      gather();
+      const started = at;
+      try {
+        work();
+      } finally {
+        gather();
+        leftMs -= at - started;
+      }
+    },
+    msUntilLeft: () => {
+      gather();
+      return leftMs > 0 ? 0 : -leftMs / share + 1;
+    },
+  };
+};
