@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { Refusal } from '../model/failure.ts';
 import type { Reservation } from './admission.ts';
+import { giveBack } from './give-back.ts';
 import { bodyTooLarge, growsTooMuch, type IngestLimits, inflatedTooLarge, mostInflated } from './limits.ts';
 
 /** A request's body before it is read: its bytes, and what the headers say of them. */
@@ -141,11 +142,6 @@ export const streamBody = (
     gunzip?.on('data', onPiece).on('end', onEnd).on('error', onDamage).on('drain', onDrain);
     source.on('end', onWireEnd).on('error', onCut).on('close', onCut).on('data', onWire);
   });
-};
-
-/** Frees memory at once that nothing reads any more, where it may be much: a collection may come late. */
-export const giveBack = (memory: ArrayBufferLike): void => {
-  if (memory instanceof ArrayBuffer && !memory.detached) memory.transfer(0);
 };
 
 /** Reads a complete body; fails as `streamBody` does. */

@@ -2,11 +2,11 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { Refusal } from '../model/failure.ts';
 import { countSignals, type SignalBatch } from '../model/signal.ts';
 import { NICENESS, standBack } from '../store/thread-priority.ts';
-import { giveBack } from './body.ts';
 import { decodePayload } from './decode.ts';
 import type { DecodedSlice, FromDecodeThread, ToDecodeThread } from './decode-thread.ts';
 import type { DecodedBatch } from './decoded.ts';
 import { createFinish, type FinishConfig, sliceBatch } from './finish.ts';
+import { giveBack } from './give-back.ts';
 
 /** About this many bytes of body go into one slice, and no more than so many signals: a millisecond to take over. */
 const SLICE_BYTES = 128 * 1024;

@@ -114,10 +114,8 @@ describe('reading a body', () => {
     const wide = { ...limits, maxBodyBytes: 1e6, maxInflatedBytes: 1e6 };
     const held = Array.from({ length: 100 }, (_, n) => Buffer.from(`kept ${n}`));
     const bytes = Buffer.from(Array.from({ length: 40_000 }, (_, n) => n.toString(36)).join(' '));
-    const compressed = gzipSync(bytes);
-    const read = await readBody(arriving([compressed], 'gzip'), wide, aReservation());
+    const read = await readBody(arriving([gzipSync(bytes)], 'gzip'), wide, aReservation());
     expect(read.equals(bytes)).toBe(true);
-    expect(compressed.length).toBeGreaterThan(0);
     expect(held.map(String)).toEqual(held.map((_, n) => `kept ${n}`));
     expect(Buffer.from('new').toString()).toBe('new');
   });
