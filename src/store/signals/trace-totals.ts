@@ -94,24 +94,33 @@ const valuesOf = (
   return { first, all };
 };
 
+/** Adds up the totals of one trace, whose spans come one after the other. */
+export type TotalsSum = {
+  /** @param span comes after those with a smaller id */
+  readonly add: (span: SpanFigures) => void;
+  /**
+   * The totals of what was added, which is at least one span.
+   * @param contextOf a context of the trace, by the number that its spans name
+   */
+  readonly totals: (
+    contextOf: (context: number) => TraceContext,
+    judged: Pick<Judgements, 'latestMeans' | 'feedback'>,
+  ) => TraceTotals;
+};
+
 /**
- * Totals of a trace from its spans, for every engine. The same spans give the same totals, bit for bit, in any order: sums run in the order of span ids.
+ * Adds up the totals of a trace, for every engine. The same spans give the same totals, bit for bit: they come in the order of their ids, and
+ * none is kept but those that stand for others, as a trace may have very many.
  *
  * The first root, else the earliest span, stands for the trace: it gives name and status (while no root has arrived, any
  * failed span makes the trace failed; one of a cancelled run makes it cancelled), and what it does not say of its context the earliest span that says it gives.
  * Tokens of a span that only repeats its children's are not counted again.
  *
- * @param spans not empty; sorted in place
- * @param contextOf a context of the trace, by the number that its spans name
  * @see Interface specification, "Cost", rule 3, and "Trace summary and detail"
  */
-export const totalTrace = (
-  spans: SpanFigures[],
-  contextOf: (context: number) => TraceContext,
-  judged: Pick<Judgements, 'latestMeans' | 'feedback'>,
-): TraceTotals => {
-  spans.sort(bySpanId);
-  let earliest = spans[0] as SpanFigures;
+export const sumTotals = (): TotalsSum => {
+  let spanCount = 0;
+  let earliest: SpanFigures | undefined;
   let root: SpanFigures | undefined;
   let lastEnd: bigint | null = null;
   let errorCount = 0;
@@ -127,8 +136,9 @@ export const totalTrace = (
   const kinds = new Set<string>();
   const firstOfContext = new Map<number, SpanFigures>();
 
-  for (const span of spans) {
-    if (isEarlier(span, earliest)) earliest = span;
+  const add = (span: SpanFigures): void => {
+    spanCount++;
+    if (earliest === undefined || isEarlier(span, earliest)) earliest = span;
     if (span.parentSpanId === null && (root === undefined || isEarlier(span, root))) root = span;
     if (span.endTime !== null && (lastEnd === null || span.endTime > lastEnd)) lastEnd = span.endTime;
     if (span.status === 'error') errorCount++;
@@ -151,58 +161,73 @@ export const totalTrace = (
     kinds.add(span.kind);
     const known = firstOfContext.get(span.context);
     if (known === undefined || isEarlier(span, known)) firstOfContext.set(span.context, span);
-  }
-
-  const lead = root ?? earliest;
-  const isCancelled = root?.isCancelled === true;
-  const status = isCancelled ? 'unset' : root === undefined && errorCount > 0 ? 'error' : lead.status;
-  const length = lastEnd === null ? null : lastEnd - earliest.startTime;
-  const leadContext = contextOf(lead.context);
-  const orderedContexts =
-    firstOfContext.size === 1
-      ? [leadContext]
-      : [...firstOfContext].sort(([, a], [, b]) => (isEarlier(a, b) ? -1 : 1)).map(([context]) => contextOf(context));
-  const tags = new Set<string>();
-  for (const context of orderedContexts) for (const tag of context.tags) tags.add(tag);
-
-  const facets: FacetValue[] = [
-    ['status', status],
-    ['name', lead.name],
-  ];
-  if (errorCount > 0) facets.push(['hasError', 'yes']);
-  for (const model of models) facets.push(['model', model]);
-  for (const provider of providers) facets.push(['provider', provider]);
-  for (const entity of entities) facets.push(['entityName', entity]);
-  for (const kind of kinds) facets.push(['kind', kind]);
-  for (const tag of tags) facets.push(['tag', tag]);
-  const shared: (string | null)[] = [];
-  for (const [field, elsewhere] of sharedFields) {
-    const { first, all } = valuesOf(field, leadContext, orderedContexts);
-    shared.push(first);
-    if (first !== null) facets.push([field, first]);
-    if (elsewhere !== undefined) for (const value of all) if (value !== first) facets.push([elsewhere, value]);
-  }
-  for (const [kind] of judged.feedback) facets.push(['feedback', kind]);
-  for (const [scorer] of judged.latestMeans) facets.push(['score', scorer]);
-
-  return {
-    lead,
-    name: lead.name,
-    status,
-    isCancelled,
-    startTime: earliest.startTime,
-    durationNs: length === null || length >= 0n ? length : 0n,
-    spanCount: spans.length,
-    errorCount,
-    // "A run whose spans total nothing is returned with no cost figure rather than zero."
-    totalCost: cost === 0 ? null : priced === 1 ? cost : roundSum(cost),
-    currency: cost === 0 ? null : currency,
-    inputTokens,
-    outputTokens,
-    totalTokens,
-    models: [...models].sort(),
-    tags: [...tags].sort(),
-    shared,
-    facets,
   };
+
+  const totals: TotalsSum['totals'] = (contextOf, judged) => {
+    if (earliest === undefined) throw new Error('a trace without a span has no totals');
+    const lead = root ?? earliest;
+    const isCancelled = root?.isCancelled === true;
+    const status = isCancelled ? 'unset' : root === undefined && errorCount > 0 ? 'error' : lead.status;
+    const length = lastEnd === null ? null : lastEnd - earliest.startTime;
+    const leadContext = contextOf(lead.context);
+    const orderedContexts =
+      firstOfContext.size === 1
+        ? [leadContext]
+        : [...firstOfContext].sort(([, a], [, b]) => (isEarlier(a, b) ? -1 : 1)).map(([context]) => contextOf(context));
+    const tags = new Set<string>();
+    for (const context of orderedContexts) for (const tag of context.tags) tags.add(tag);
+
+    const facets: FacetValue[] = [
+      ['status', status],
+      ['name', lead.name],
+    ];
+    if (errorCount > 0) facets.push(['hasError', 'yes']);
+    for (const model of models) facets.push(['model', model]);
+    for (const provider of providers) facets.push(['provider', provider]);
+    for (const entity of entities) facets.push(['entityName', entity]);
+    for (const kind of kinds) facets.push(['kind', kind]);
+    for (const tag of tags) facets.push(['tag', tag]);
+    const shared: (string | null)[] = [];
+    for (const [field, elsewhere] of sharedFields) {
+      const { first, all } = valuesOf(field, leadContext, orderedContexts);
+      shared.push(first);
+      if (first !== null) facets.push([field, first]);
+      if (elsewhere !== undefined) for (const value of all) if (value !== first) facets.push([elsewhere, value]);
+    }
+    for (const [kind] of judged.feedback) facets.push(['feedback', kind]);
+    for (const [scorer] of judged.latestMeans) facets.push(['score', scorer]);
+
+    return {
+      lead,
+      name: lead.name,
+      status,
+      isCancelled,
+      startTime: earliest.startTime,
+      durationNs: length === null || length >= 0n ? length : 0n,
+      spanCount,
+      errorCount,
+      // "A run whose spans total nothing is returned with no cost figure rather than zero."
+      totalCost: cost === 0 ? null : priced === 1 ? cost : roundSum(cost),
+      currency: cost === 0 ? null : currency,
+      inputTokens,
+      outputTokens,
+      totalTokens,
+      models: [...models].sort(),
+      tags: [...tags].sort(),
+      shared,
+      facets,
+    };
+  };
+  return { add, totals };
+};
+
+/** Totals of spans that are at hand. @param spans not empty; sorted in place */
+export const totalTrace = (
+  spans: SpanFigures[],
+  contextOf: (context: number) => TraceContext,
+  judged: Pick<Judgements, 'latestMeans' | 'feedback'>,
+): TraceTotals => {
+  const sum = sumTotals();
+  for (const span of spans.sort(bySpanId)) sum.add(span);
+  return sum.totals(contextOf, judged);
 };

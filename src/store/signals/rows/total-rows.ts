@@ -1,5 +1,12 @@
 import type { Judgements } from '../judgements.ts';
-import { type SpanFigures, sharedFields, type TraceContext, type TraceTotals, totalTrace } from '../trace-totals.ts';
+import {
+  type SpanFigures,
+  sharedFields,
+  sumTotals,
+  type TraceContext,
+  type TraceTotals,
+  totalTrace,
+} from '../trace-totals.ts';
 import { isCancelledCode, kindOf, statusCode, statusOf } from './codes.ts';
 import { CONTEXT, type Column, type Row, SPAN } from './columns.ts';
 
@@ -51,6 +58,48 @@ export const totalRows = (
   contexts: ReadonlyMap<number, Row>,
   judged: Pick<Judgements, 'latestMeans' | 'feedback'>,
 ): TraceTotals => totalTrace(spans.map(figuresOf), (context) => contextOf(contexts.get(context) as Row), judged);
+
+/** Adds up the totals of a trace whose spans are read in pieces. */
+export type RowsSum = {
+  /**
+   * @param row what totals read of a span, in the places of `SPAN`; it comes after those with a smaller span id
+   * @param context its columns
+   */
+  readonly add: (row: Row, context: Row) => void;
+  /** How many were added. */
+  readonly spans: () => number;
+  /** @throws Error where no span was added */
+  readonly totals: (judged: Pick<Judgements, 'latestMeans' | 'feedback'>) => TraceTotals;
+};
+
+/** Contexts that differ in what totals do not read are one: a trace may have as many request ids as spans. */
+export const sumRows = (): RowsSum => {
+  const sum = sumTotals();
+  const contexts: TraceContext[] = [];
+  const places = new Map<string, number>();
+  let spans = 0;
+  let last: { readonly context: Row; readonly place: number } | undefined;
+  const placeOf = (row: Row): number => {
+    if (last?.context === row) return last.place;
+    const context = contextOf(row);
+    const text = JSON.stringify(context);
+    let place = places.get(text);
+    if (place === undefined) {
+      place = contexts.push(context) - 1;
+      places.set(text, place);
+    }
+    last = { context: row, place };
+    return place;
+  };
+  return {
+    add: (row, context) => {
+      spans++;
+      sum.add({ ...figuresOf(row), context: placeOf(context) });
+    },
+    spans: () => spans,
+    totals: (judged) => sum.totals((place) => contexts[place] as TraceContext, judged),
+  };
+};
 
 const listOrNull = (list: readonly unknown[]): string | null => (list.length === 0 ? null : JSON.stringify(list));
 

@@ -1,4 +1,3 @@
-import { CONTEXT_COLUMNS } from '../../signals/rows/columns.ts';
 import type Database from 'better-sqlite3';
 import type { FeedbackKind } from '../../../model/signal.ts';
 import { feedbackCount, type Judgements, judgementsOf, noJudgements } from '../../signals/judgements.ts';
@@ -8,7 +7,9 @@ import { columnsOf, insertTogether } from '../insert-present.ts';
 import { updateChanged } from '../update-changed.ts';
 import { createAllowance } from './allowance.ts';
 import { judgedColumns, TOTAL_COLUMNS, totalColumns, totalRows } from '../../signals/rows/total-rows.ts';
-import { type Column, type Row, SPAN } from '../../signals/rows/columns.ts';
+import { CONTEXT_COLUMNS, type Column, type Row, SPAN } from '../../signals/rows/columns.ts';
+import type { TraceTotals } from '../../signals/trace-totals.ts';
+import { SPAN_COLUMNS, type TraceSum, traceSumsOf } from './sum-trace.ts';
 
 /** A trace whose totals a transaction may have to bring up to its spans and judgements. */
 export type TouchedTrace = {
@@ -25,30 +26,31 @@ export type TouchedTrace = {
   leftContext?: boolean;
   /** Its spans and contexts when they all came in this transaction; absent when they must be read from the file. */
   atHand?: { readonly spans: Row[]; readonly contexts: Map<number, Row> } | undefined;
-  /** Its contexts in the file and those that its unit brought, where they are not at hand. */
+  /** The newest of its contexts in the file and those that its unit brought, where they are not at hand. */
   storedContexts?: Map<number, Row> | undefined;
   /** Where each of many contexts stands, and the next free place. */
   placesOfContexts?: { readonly byText: Map<string, number>; next: number } | undefined;
 };
 
+type Known = Pick<TouchedTrace, 'trace' | 'traceId' | 'project' | 'isNew'>;
+
 /** Traces that are read together. One after the other takes three times as long. */
 const TRACES_TOGETHER = 128;
 /**
- * A trace of more spans is long: it is read by itself, so that what is read at once stays small, and its totals may be brought up after the
- * commit (*late totals*). All of its spans are read for each that is added, and a body of some kilobytes can name many such traces.
+ * A trace of more spans is long, and so is each beyond the spans that one commit reads together. All spans of a trace are read for each that
+ * is added, and a body of some kilobytes can name many such traces: the totals of long ones may be brought up after the commit (*late totals*).
  */
-const FEW_SPANS = 32;
-/** What long traces take of the writer: a part of its time, and half a second at once. Without more than that, totals are never late. */
-const LONG_TRACES = { share: 0.3, mostMs: 500 } as const;
+const FEW_SPANS = { ofTrace: 32, together: 16_384 } as const;
+/**
+ * What long traces take of the writer: a part of its time, and half a second at once. Without more than that, totals are late only of traces
+ * that have too many spans to be read within one commit.
+ */
+const LONG_TRACES = { share: 0.3, mostMs: 500, spansAtOnce: 20_000 } as const;
 /** Late totals are brought up in commits that take about as long, in milliseconds. */
 const LATE_SLICE_MS = 50;
 
 /** Facet values whose numbers are remembered; past it the memory starts anew. */
 const REMEMBERED_FACETS = 20_000;
-
-const SPAN_COLUMNS =
-  'span, trace, context, span_id, parent_span_id, name, kind, status, start_ns, end_ns, model, provider, entity_name, ' +
-  'input_tokens, output_tokens, total_tokens, total_cost, currency, repeats_usage';
 
 /** The row of a trace: what is kept of it beside its numbers and its id. */
 const KEPT = [...TOTAL_COLUMNS, 'facets'];
@@ -70,13 +72,15 @@ const judgedFacets = (kinds: readonly string[], scorers: readonly string[]): Fac
   ...kinds.map((kind): FacetValue => ['feedback', kind]),
   ...scorers.map((scorer): FacetValue => ['score', scorer]),
 ];
-const textOfList = (numbers: readonly number[]): string => `[${numbers.join()}]`;
+/** Numbers as `json_each` takes them. */
+export const textOfList = (numbers: readonly number[]): string => `[${numbers.join()}]`;
 
-/** Reads the contexts of traces by a list of their numbers as JSON: trace, number of the context, and its columns. */
-export const contextsOfTracesIn = (db: Database.Database): Database.Statement<[string], Row> =>
+/** Reads the newest contexts of traces, so many of each, by a list of their numbers: trace, number of the context, and its columns. */
+export const newestContextsIn = (db: Database.Database): Database.Statement<[traces: string, ofEach: number], Row> =>
   db
-    .prepare<[string], Row>(
-      `SELECT trace, context, ${CONTEXT_COLUMNS} FROM json_each(?) AS asked CROSS JOIN trace_contexts ON trace = asked.value`,
+    .prepare<[string, number], Row>(
+      `SELECT trace, context, ${CONTEXT_COLUMNS} FROM json_each(?) AS asked CROSS JOIN trace_contexts ON trace = asked.value
+         AND context > (SELECT max(context) FROM trace_contexts WHERE trace = asked.value) - ?`,
     )
     .raw();
 
@@ -107,15 +111,14 @@ export const projectionOf = (
   touchHour: (project: number, start: bigint) => void,
   now = () => performance.now(),
 ): TraceProjection => {
-  const spansOfTrace = db
-    .prepare<[number], Row>(`SELECT ${SPAN_COLUMNS} FROM spans WHERE trace = ?`)
-    .raw()
-    .safeIntegers();
   const spansOfTraces = db
     .prepare<[string], Row>(`SELECT ${SPAN_COLUMNS} FROM json_each(?) AS asked CROSS JOIN spans ON trace = asked.value`)
     .raw()
     .safeIntegers();
-  const contextsOfTraces = contextsOfTracesIn(db);
+  const sumTrace = traceSumsOf(db);
+  const contextsOf = db
+    .prepare<[number], Row>(`SELECT context, ${CONTEXT_COLUMNS} FROM trace_contexts WHERE trace = ?`)
+    .raw();
   const storedTraces = db
     .prepare<[string], Row>(
       `SELECT ${KEPT.join(', ')}, trace, project, trace_id FROM json_each(?) AS asked CROSS JOIN traces ON trace = asked.value`,
@@ -156,6 +159,9 @@ export const projectionOf = (
      ON CONFLICT DO UPDATE SET mean = excluded.mean WHERE mean <> excluded.mean`,
   );
 
+  const countContexts = db.prepare('SELECT count(*) FROM trace_contexts WHERE trace = ?').pluck();
+  const deleteContext = db.prepare('DELETE FROM trace_contexts WHERE trace = ? AND context = ?');
+
   const putLate = db.prepare('INSERT INTO late_totals (trace) VALUES (?) ON CONFLICT DO NOTHING');
   const deleteLate = db.prepare('DELETE FROM late_totals WHERE trace = ?');
   const nextLate = db.prepare<[number], number | null>('SELECT min(trace) FROM late_totals WHERE trace > ?').pluck();
@@ -164,6 +170,8 @@ export const projectionOf = (
   let mayBeLate = nextLate.get(0) !== null;
   /** Of the trace whose late totals were brought up last: those that are touched all the time must not keep others from their turn. */
   let lastLate = 0;
+  /** The late totals that are being added up, over as many commits as that takes. */
+  let underWay: { readonly sum: TraceSum; isTouched: boolean } | undefined;
 
   const facetIds = new Map<string, number>();
   const facetIdOf = (project: number, found: FacetValue): number => {
@@ -182,7 +190,7 @@ export const projectionOf = (
     db.prepare('SELECT 1 FROM feedback LIMIT 1').get() !== undefined;
 
   /** By the number of the trace, of those that have any. */
-  const judgementsAmong = (traces: readonly TouchedTrace[]): ReadonlyMap<number, Judgements> => {
+  const judgementsAmong = (traces: readonly Known[]): ReadonlyMap<number, Judgements> => {
     if (!judgementsExist) return new Map();
     const asked = JSON.stringify(traces.map(({ trace, project, traceId }) => [trace, project, traceId]));
     return judgementsOf(
@@ -198,19 +206,30 @@ export const projectionOf = (
     return new Map(storedTraces.all(textOfList(stored)).map((row) => [Number(row[KEPT.length]), row]));
   };
 
-  /** Spans of the traces that have few of them. */
-  const readFew = (traces: readonly TouchedTrace[], stored: ReadonlyMap<number, Row>): Map<number, Row[]> => {
+  /** Spans of the traces that have few of them, by the numbers of the traces; all together, at most so many more. */
+  const readFew = (
+    traces: readonly TouchedTrace[],
+    stored: ReadonlyMap<number, Row>,
+    room: { spans: number },
+  ): ReadonlyMap<number, Row[]> => {
     const few = new Map<number, Row[]>();
-    for (const { trace, atHand } of traces)
-      if (atHand === undefined && Number(stored.get(trace)?.[SPAN_COUNT] ?? Number.POSITIVE_INFINITY) <= FEW_SPANS)
-        few.set(trace, []);
+    for (const { trace, spansChanged, atHand } of traces) {
+      const row = stored.get(trace);
+      if (spansChanged !== true || atHand !== undefined || row === undefined) continue;
+      const spans = Number(row[SPAN_COUNT]);
+      if (spans > FEW_SPANS.ofTrace || spans > room.spans) continue;
+      room.spans -= spans;
+      few.set(trace, []);
+    }
     if (few.size === 0) return few;
     for (const row of spansOfTraces.all(textOfList([...few.keys()]))) few.get(Number(row[SPAN.trace]))?.push(row);
     return few;
   };
-  const contextsOf = ({ trace, storedContexts }: TouchedTrace): ReadonlyMap<number, Row> =>
-    storedContexts ??
-    new Map(contextsOfTraces.all(textOfList([trace])).map(([, place, ...values]) => [Number(place), values]));
+  /** The contexts of a trace, those at least that its spans name. */
+  const contextsFor = ({ trace, storedContexts }: TouchedTrace, spans: readonly Row[]): ReadonlyMap<number, Row> =>
+    storedContexts !== undefined && spans.every((row) => storedContexts.has(Number(row[SPAN.context])))
+      ? storedContexts
+      : new Map(contextsOf.all(trace).map(([context, ...values]) => [Number(context), values]));
 
   const removeEntries = (trace: number, startNs: bigint, ids: Iterable<number>): void => {
     let isFlushed = false;
@@ -249,21 +268,11 @@ export const projectionOf = (
     removeEntries(trace, stored[START] as bigint, storedIds(stored));
     deleteTrace.run(trace);
     if (mayBeLate) deleteLate.run(trace);
+    if (underWay?.sum.trace === trace) underWay = undefined;
   };
 
-  /** Totals from all spans of a trace. */
-  const project = (
-    touched: TouchedTrace,
-    { spans, contexts }: { readonly spans: readonly Row[]; readonly contexts: ReadonlyMap<number, Row> },
-    stored: Row | undefined,
-    judged: Judgements,
-  ): void => {
+  const project = (touched: Known, totals: TraceTotals, stored: Row | undefined, judged: Judgements): void => {
     const { trace, traceId, isNew } = touched;
-    if (spans.length === 0) {
-      removeStored(trace, stored);
-      return;
-    }
-    const totals = totalRows(spans, contexts, judged);
     const ids = totals.facets.map((facet) => facetIdOf(touched.project, facet));
     const kept = [...totalColumns(totals, judged), ids.join(',')];
     touchHour(touched.project, totals.startTime);
@@ -299,51 +308,91 @@ export const projectionOf = (
     settleMeans(touched, stored, judged);
   };
 
-  const projectSome = (traces: readonly TouchedTrace[]): void => {
+  /** Removes the contexts of a trace that none of its spans has any more. */
+  const keepContexts = (trace: number, used: ReadonlySet<number>): void => {
+    if (Number(countContexts.get(trace)) === used.size) return;
+    for (const [context] of contextsOf.all(trace)) if (!used.has(Number(context))) deleteContext.run(trace, context);
+  };
+
+  /** Totals from spans that are at hand, which are all that the trace has. */
+  const projectSpans = (
+    touched: TouchedTrace,
+    { spans, contexts }: { readonly spans: readonly Row[]; readonly contexts: ReadonlyMap<number, Row> },
+    stored: Row | undefined,
+    judged: Judgements,
+  ): void => {
+    if (spans.length === 0) removeStored(touched.trace, stored);
+    else project(touched, totalRows(spans, contexts, judged), stored, judged);
+    if (touched.leftContext === true)
+      keepContexts(touched.trace, new Set(spans.map((row) => Number(row[SPAN.context]))));
+  };
+  /** Totals from spans that were added up. */
+  const projectSum = (touched: Known, sum: TraceSum, stored: Row | undefined, judged: Judgements): void => {
+    if (sum.spans() === 0) removeStored(touched.trace, stored);
+    else project(touched, sum.totals(judged), stored, judged);
+  };
+  const sumNow = (touched: TouchedTrace, stored: Row | undefined, judged: Judgements): void => {
+    const sum = sumTrace(touched.trace);
+    while (sum.addPiece());
+    projectSum(touched, sum, stored, judged);
+    if (touched.leftContext === true) keepContexts(touched.trace, sum.contexts());
+  };
+
+  const projectSome = (traces: readonly TouchedTrace[], room: { spans: number }): void => {
     const judgements = judgementsAmong(traces);
     const stored = storedAmong(traces);
-    const few = readFew(
-      traces.filter(({ spansChanged }) => spansChanged === true),
-      stored,
-    );
+    const few = readFew(traces, stored, room);
     for (const touched of traces) {
       const { trace, atHand } = touched;
       const row = stored.get(trace);
       const judged = judgements.get(trace) ?? noJudgements;
-      const isLong = Number(row?.[SPAN_COUNT] ?? 0) > FEW_SPANS;
-      const isLate = touched.spansChanged === true && isLong && (mayBeLate || !allowance.isLeft());
-      if (isLate) {
+      const spans = few.get(trace);
+      if (touched.spansChanged !== true) {
+        judge(touched, row, judged);
+        continue;
+      }
+      const isFirst = row === undefined; // and has no more spans than this commit brought
+      const isLong = !isFirst && atHand === undefined && spans === undefined;
+      if (isLong && (mayBeLate || Number(row[SPAN_COUNT]) > LONG_TRACES.spansAtOnce || !allowance.isLeft())) {
         putLate.run(trace);
         mayBeLate = true;
+        if (underWay?.sum.trace === trace) underWay.isTouched = true;
+        judge(touched, row, judged);
+        continue;
       }
-      if (isLate || touched.spansChanged !== true) judge(touched, row, judged);
-      else if (isLong) projectLong(touched, row, judged);
-      else
-        project(
-          touched,
-          atHand ?? { spans: few.get(trace) ?? spansOfTrace.all(trace), contexts: contextsOf(touched) },
-          row,
-          judged,
-        );
+      // What was read of it for late totals is out of date.
+      if (underWay?.sum.trace === trace) underWay = undefined;
+      if (atHand !== undefined) projectSpans(touched, atHand, row, judged);
+      else if (spans !== undefined)
+        projectSpans(touched, { spans, contexts: contextsFor(touched, spans) }, row, judged);
+      else if (isFirst) sumNow(touched, row, judged);
+      else allowance.use(() => sumNow(touched, row, judged));
     }
   };
-  const projectLong = (touched: TouchedTrace, stored: Row | undefined, judged: Judgements): void =>
-    allowance.use(() =>
-      project(touched, { spans: spansOfTrace.all(touched.trace), contexts: contextsOf(touched) }, stored, judged),
-    );
 
-  /** @returns whether there was one */
-  const settleNextLate = (): boolean => {
-    const trace = nextLate.get(lastLate) ?? nextLate.get(0) ?? undefined;
-    if (trace === undefined) return false;
-    lastLate = trace;
-    deleteLate.run(trace);
+  const endLate = ({ sum, isTouched }: { readonly sum: TraceSum; readonly isTouched: boolean }): void => {
+    const { trace } = sum;
     const stored = storedTraces.get(textOfList([trace]));
-    if (stored === undefined) return true;
+    if (!isTouched || stored === undefined) deleteLate.run(trace);
+    if (stored === undefined) return;
     const [project, traceId] = stored.slice(KEPT.length + 1);
-    const touched = { trace, traceId: traceId as string, project: Number(project), isNew: false, spansChanged: true };
-    projectLong(touched, stored, judgementsAmong([touched]).get(trace) ?? noJudgements);
-    return true;
+    const touched = { trace, traceId: traceId as string, project: Number(project), isNew: false };
+    projectSum(touched, sum, stored, judgementsAmong([touched]).get(trace) ?? noJudgements);
+    if (!isTouched) keepContexts(trace, sum.contexts());
+  };
+  /** Adds up the next piece of late totals. */
+  const advanceLate = (): void => {
+    if (underWay === undefined) {
+      const trace = nextLate.get(lastLate) ?? nextLate.get(0) ?? undefined;
+      mayBeLate = trace !== undefined;
+      if (trace === undefined) return;
+      lastLate = trace;
+      underWay = { sum: sumTrace(trace), isTouched: false };
+    }
+    if (underWay.sum.addPiece()) return;
+    const ended = underWay;
+    underWay = undefined;
+    endLate(ended);
   };
   const flush = (): void => {
     newTraces.flush();
@@ -355,13 +404,14 @@ export const projectionOf = (
       const changed = touched.filter(
         ({ spansChanged, judgementsChanged }) => spansChanged === true || judgementsChanged === true,
       );
+      const room = { spans: FEW_SPANS.together };
       for (let from = 0; from < changed.length; from += TRACES_TOGETHER)
-        projectSome(changed.slice(from, from + TRACES_TOGETHER));
+        projectSome(changed.slice(from, from + TRACES_TOGETHER), room);
       flush();
     },
     settleLate: () => {
       const until = now() + LATE_SLICE_MS;
-      do mayBeLate = settleNextLate();
+      do allowance.use(advanceLate);
       while (mayBeLate && allowance.isLeft() && now() < until);
       flush();
     },
@@ -369,6 +419,7 @@ export const projectionOf = (
     remove: (trace) => removeStored(trace, storedTraces.get(textOfList([trace]))),
     forget: () => {
       mayBeLate = true;
+      underWay = undefined;
       facetIds.clear();
       newTraces.forget();
       newEntries.forget();

@@ -5,7 +5,13 @@ import { sameContext } from '../../signals/rows/encode.ts';
 import { isSameColumn } from '../update-changed.ts';
 import { type HourKeeper, hourKeeperOf } from './keep-hours.ts';
 import { isWithText, type PayloadWriter, payloadWriterOf } from './write-payloads.ts';
-import { contextsOfTracesIn, projectionOf, type TouchedTrace, type TraceProjection } from './project-traces.ts';
+import {
+  newestContextsIn,
+  projectionOf,
+  textOfList,
+  type TouchedTrace,
+  type TraceProjection,
+} from './project-traces.ts';
 import { type Row, SPAN } from '../../signals/rows/columns.ts';
 import type { TraceEntry, UnitRows } from './wire.ts';
 
@@ -20,11 +26,10 @@ const FEW_CONTEXTS = 16;
 const REMEMBERED_PROJECTS = 10_000;
 
 /**
- * The subquery does not name the outer row: SQLite computes it once. One that did would read all spans of the trace for each of its
- * contexts, and each child run brings a context.
+ * Contexts that a unit looks among, of all its traces together: the newest of each. A trace may have as many contexts as spans, and a unit
+ * may name very many traces. One that is not found among them is kept a second time.
  */
-export const DROP_UNUSED_CONTEXTS =
-  'DELETE FROM trace_contexts WHERE trace = ? AND context NOT IN (SELECT context FROM spans WHERE trace = ?)';
+const CONTEXTS_READ = 16_384;
 
 /** A trace of a project, and both as the key under which a transaction knows it. */
 type NamedTrace = { readonly key: string; readonly traceId: string; readonly project: number };
@@ -82,8 +87,7 @@ export const unitWriterOf = (
   const insertInto = (table: string, after?: string) => insertPresent(db, table, columnsOf(db, table), after);
   const insertAll = (table: string) => insertTogether(db, table, columnsOf(db, table));
   const newContexts = insertAll('trace_contexts');
-  const contextsOfTraces = contextsOfTracesIn(db);
-  const dropUnusedContexts = db.prepare<[number, number]>(DROP_UNUSED_CONTEXTS);
+  const contextsOfTraces = newestContextsIn(db);
   const insertSpan = insertInto('spans', 'ON CONFLICT (trace, span_id) DO NOTHING');
   const findSpan = db
     .prepare<[number, string], Row>('SELECT * FROM spans WHERE trace = ? AND span_id = ?')
@@ -175,8 +179,8 @@ export const unitWriterOf = (
     return entry;
   };
 
-  /** Sees to it that the contexts of traces are known. */
-  const readContexts = (entries: readonly TouchedTrace[]): void => {
+  /** Sees to it that the newest contexts of traces are known. */
+  const readContexts = (entries: readonly TouchedTrace[], ofEach: number): void => {
     const unknown = new Map<number, Map<number, Row>>();
     for (const entry of entries) {
       if (entry.atHand !== undefined || entry.storedContexts !== undefined) continue;
@@ -185,7 +189,7 @@ export const unitWriterOf = (
     }
     if (unknown.size === 0) return;
     newContexts.flush();
-    for (const [trace, place, ...values] of contextsOfTraces.all(`[${[...unknown.keys()].join()}]`))
+    for (const [trace, place, ...values] of contextsOfTraces.all(textOfList([...unknown.keys()]), ofEach))
       unknown.get(Number(trace))?.set(Number(place), values);
   };
 
@@ -261,6 +265,7 @@ export const unitWriterOf = (
     mine: Map<string, TouchedTrace>,
     [, , traces, spans, payloadRows]: UnitRows,
     firstSpan: number,
+    contextsOfEach: number,
   ): void => {
     const named = traces.map(([traceId, projectName]) => {
       const project = projectNumber(projectName);
@@ -268,7 +273,7 @@ export const unitWriterOf = (
     });
     const stored = findTraces(mine, named);
     const reached = named.map((trace) => reach(mine, trace, stored.get(trace.key)));
-    readContexts(reached);
+    readContexts(reached, contextsOfEach);
     const entries = reached.map((entry, place) => ({
       entry,
       places: settleContexts(entry, (traces[place] as TraceEntry)[2]),
@@ -334,9 +339,14 @@ export const unitWriterOf = (
     }
   };
 
-  const writePiece = (mine: Map<string, TouchedTrace>, rows: UnitRows, firstSpan: number): void => {
+  const writePiece = (
+    mine: Map<string, TouchedTrace>,
+    rows: UnitRows,
+    firstSpan: number,
+    contextsOfEach: number,
+  ): void => {
     const [, , , , , logs, metrics, scores, feedback, notes] = rows;
-    writeSpans(mine, rows, firstSpan);
+    writeSpans(mine, rows, firstSpan, contextsOfEach);
     for (const [project, ...row] of logs) newLogs.add([nextLog++, projectNumber(project as string), ...row]);
     for (const [project, ...row] of metrics) newMetrics.add([nextPoint++, projectNumber(project as string), ...row]);
     writeScores(mine, scores);
@@ -358,13 +368,15 @@ export const unitWriterOf = (
   return {
     write: (pieces, firstSpan) => {
       const mine = new Map<string, TouchedTrace>();
+      const named = pieces.reduce((sum, [, , traces]) => sum + traces.length, 0);
+      const contextsOfEach = Math.ceil(CONTEXTS_READ / Math.max(1, named));
       try {
         return payloads.unit(() =>
           unit(() => {
             for (const rows of pieces) {
               const [ingestKey, atNs] = rows;
               if (ingestKey !== null && insertKey.run(ingestKey, atNs).changes === 0) return 'duplicate';
-              writePiece(mine, rows, firstSpan);
+              writePiece(mine, rows, firstSpan, contextsOfEach);
             }
             for (const [key, entry] of mine) touched.set(key, entry);
             return 'written';
@@ -376,9 +388,7 @@ export const unitWriterOf = (
       }
     },
     finish: () => {
-      const traces = [...touched.values()];
-      for (const { trace, leftContext } of traces) if (leftContext === true) dropUnusedContexts.run(trace, trace);
-      projection.project(traces);
+      projection.project([...touched.values()]);
       touched = new Map();
       payloads.finish();
       hours.finish();

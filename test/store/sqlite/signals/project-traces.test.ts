@@ -74,6 +74,14 @@ const aFile = () => {
         .all(),
     unusedFacets: () =>
       db.prepare('SELECT value FROM facet_values WHERE id NOT IN (SELECT value FROM trace_facets)').pluck().all(),
+    /** Of the contexts that a trace keeps. */
+    users: (trace: number) =>
+      db
+        .prepare(
+          `SELECT c.user_id FROM trace_contexts AS c JOIN traces AS t USING (trace) WHERE t.trace_id = ? ORDER BY c.user_id`,
+        )
+        .pluck()
+        .all(traceIdOf(trace)),
     means: () =>
       db
         .prepare(
@@ -305,6 +313,104 @@ describe('SQLite: totals and facets of traces', () => {
     file.clock.lookMs = 0;
     file.settle();
     expect(file.spanCounts()).toEqual([38, 34, 34]);
+    file.close();
+  });
+
+  const ofUser = (trace: number, span: number, userId: string): Span => {
+    const plain = aSpan({ traceId: traceIdOf(trace), spanId: spanIdOf(span) });
+    return { ...plain, correlation: { ...plain.correlation, userId } };
+  };
+
+  it('of a trace of more than 20,000 spans are late, and are added up over several commits', () => {
+    const file = aFile();
+    file.write({ spans: spansOf(1, 0, 19_999) }, { spans: spansOf(2, 100_000, 100_002) });
+    file.write({ spans: spansOf(1, 19_999, 20_001) });
+    expect(file.spanCounts()).toEqual([20_001, 2]);
+    file.write({ spans: [...spansOf(1, 20_001, 20_002), ...spansOf(2, 100_002, 100_003)] });
+    expect(file.spanCounts()).toEqual([20_001, 3]);
+    file.clock.lookMs = 60;
+    let slices = 0;
+    for (; file.lateTraces() !== 0 && slices < 100; slices++) {
+      file.clock.ms += 10_000;
+      file.settleOne();
+    }
+    // A thousand spans each, as the clock leaves room for no more.
+    expect(slices).toBe(21);
+    expect(file.spanCounts()).toEqual([20_002, 3]);
+    file.close();
+  });
+
+  describe('that are being added up when their trace', () => {
+    const spans = 2_500;
+    /** A file whose first thousand of the spans are added up. */
+    const halfWay = () => {
+      const file = aFile();
+      file.write({ spans: [ofUser(1, 0, 'ann'), ...spansOf(1, 1, spans)] });
+      file.clock.lookMs = 1_000;
+      file.write({ spans: spansOf(1, spans, spans + 1) });
+      file.write({ spans: spansOf(1, spans + 1, spans + 2) });
+      expect(file.spanCounts()).toEqual([spans + 1]);
+      file.clock.ms += 10_000;
+      file.settleOne();
+      expect(file.spanCounts()).toEqual([spans + 1]);
+      return file;
+    };
+
+    it('changes are added up once more', () => {
+      const file = halfWay();
+      file.write({ spans: [ofUser(1, 0, 'bob'), ...spansOf(1, 90_000, 90_001)] });
+      file.settle();
+      expect(file.spanCounts()).toEqual([spans + 3]);
+      expect(file.users(1)).toEqual([null, 'bob']);
+      expect(file.facets()).toEqual(file.ownFacets());
+      const atOnce = aFile();
+      atOnce.write({ spans: [ofUser(1, 0, 'bob'), ...spansOf(1, 1, spans + 2), ...spansOf(1, 90_000, 90_001)] });
+      expect(file.traces()).toEqual(atOnce.traces());
+      file.close();
+      atOnce.close();
+    });
+
+    it('is deleted are gone, and those of a trace that comes with its id are its own', () => {
+      const file = halfWay();
+      file.erase(1);
+      expect(file.lateTraces()).toBe(0);
+      file.write({ spans: spansOf(1, 0, 40) });
+      file.settle();
+      expect(file.spanCounts()).toEqual([40]);
+      file.close();
+    });
+  });
+
+  it('contexts that no span names any more go with the commit, and of late totals with those', () => {
+    const file = aFile();
+    file.write({ spans: [ofUser(1, 0, 'ann'), ofUser(1, 1, 'cid'), ofUser(2, 0, 'ann'), ...spansOf(2, 1, 40)] });
+    file.write({ spans: [ofUser(1, 0, 'bob'), ofUser(2, 0, 'bob')] });
+    expect([file.users(1), file.users(2)]).toEqual([
+      ['bob', 'cid'],
+      [null, 'bob'],
+    ]);
+    file.clock.lookMs = 1_000;
+    file.write({ spans: [ofUser(2, 0, 'dan')] });
+    file.write({ spans: [ofUser(2, 0, 'eve')] });
+    expect(file.users(2)).toEqual([null, 'dan', 'eve']);
+    file.settle();
+    expect(file.users(2)).toEqual([null, 'eve']);
+    file.close();
+  });
+
+  it('of many traces with some spans each are late beyond 16,384 spans that a commit reads', () => {
+    const file = aFile();
+    const all = Array.from({ length: 600 }, (_, trace) => trace);
+    file.write({ spans: all.flatMap((trace) => spansOf(trace, 0, 30)) });
+    file.clock.lookMs = 1_000;
+    file.write({ spans: all.flatMap((trace) => spansOf(trace, 30, 31)) });
+    const few = Math.floor(16_384 / 30);
+    // The first that has no room takes what there is of the time of long traces.
+    expect(file.spanCounts()).toEqual(all.map((trace) => (trace <= few ? 31 : 30)));
+    expect(file.lateTraces()).toBe(600 - few - 1);
+    file.clock.lookMs = 0;
+    file.settle();
+    expect(file.spanCounts()).toEqual(all.map(() => 31));
     file.close();
   });
 });

@@ -5,7 +5,7 @@ import { openDataFile } from '../../../../src/store/sqlite/connection.ts';
 import { encodeUnit } from '../../../../src/store/sqlite/signals/encode.ts';
 import { openSqliteSignalStore } from '../../../../src/store/sqlite/signals/open.ts';
 import { SIGNALS_FILE } from '../../../../src/store/sqlite/signals/schema.ts';
-import { DROP_UNUSED_CONTEXTS, unitWriterOf } from '../../../../src/store/sqlite/signals/write-unit.ts';
+import { unitWriterOf } from '../../../../src/store/sqlite/signals/write-unit.ts';
 import { transactionsOf } from '../../../../src/store/sqlite/transaction.ts';
 import { temporaryFolder } from '../../../daemon.ts';
 import {
@@ -68,20 +68,36 @@ describe('SQLite: the contexts of a trace', () => {
     folder.remove();
   });
 
-  it('that no span names are found by one read of the spans, however many contexts there are', async () => {
+  it('are looked for among the newest 16,384 of all traces of a unit: an older one is kept a second time, and totals know it', async () => {
     const folder = temporaryFolder();
     const path = join(folder.path, 'svc.db');
-    await (await openSqliteSignalStore({ path })).close();
+    const store = await openSqliteSignalStore({ path });
+    const count = 8_193;
+    const spansOf = (spanId: string, runOf: (trace: number) => string) =>
+      Array.from({ length: count }, (_, trace) => ({
+        ...aSpan({ traceId: traceIdOf(trace), spanId }),
+        correlation: { project: 'one', runId: runOf(trace) },
+      }));
+    for (const [n, run] of ['a', 'b', 'c'].entries())
+      await store.write(aUnit({ spans: spansOf(spanIdOf(n), () => run) }));
+    // Two of each are read.
+    await store.write(aUnit({ spans: spansOf(spanIdOf(3), (trace) => (trace === 7 ? 'a' : 'b')) }));
     const db = new Database(path, { readonly: true });
-    const plan = db
-      .prepare<[number, number], { detail: string }>(`EXPLAIN QUERY PLAN ${DROP_UNUSED_CONTEXTS}`)
-      .all(1, 1)
-      .map(({ detail }) => detail)
-      .join();
+    const runsOf = (trace: number) =>
+      db
+        .prepare(
+          'SELECT c.run_id FROM trace_contexts AS c JOIN traces AS t USING (trace) WHERE t.trace_id = ? ORDER BY c.context',
+        )
+        .pluck()
+        .all(traceIdOf(trace));
+    expect([runsOf(6), runsOf(7)]).toEqual([
+      ['a', 'b', 'c'],
+      ['a', 'b', 'c', 'a'],
+    ]);
+    expect(db.prepare('SELECT DISTINCT span_count, run_id FROM traces').raw().all()).toEqual([[4, 'a']]);
     db.close();
+    await store.close();
     folder.remove();
-    expect(plan).toContain('LIST SUBQUERY');
-    expect(plan).not.toContain('CORRELATED');
   });
 });
 
