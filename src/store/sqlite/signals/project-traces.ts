@@ -4,8 +4,10 @@ import { feedbackCount, type Judgements, judgementsOf, noJudgements } from '../.
 import type { FacetValue } from '../../signals/trace-facets.ts';
 import { storedFacet } from '../../signals/rows/codes.ts';
 import { columnsOf, insertTogether } from '../insert-present.ts';
+import { lateTracesOf } from './late-traces.ts';
 import { updateChanged } from '../update-changed.ts';
-import { createAllowance } from './allowance.ts';
+import { FEW_SPANS, LATE_SLICE_MS, LONG_TRACES } from '../../signals/late-totals.ts';
+import { createAllowance } from '../../signals/allowance.ts';
 import { judgedColumns, TOTAL_COLUMNS, totalColumns, totalRows } from '../../signals/rows/total-rows.ts';
 import { CONTEXT_COLUMNS, type Column, type Row, SPAN } from '../../signals/rows/columns.ts';
 import type { TraceTotals } from '../../signals/trace-totals.ts';
@@ -36,19 +38,6 @@ type Known = Pick<TouchedTrace, 'trace' | 'traceId' | 'project' | 'isNew'>;
 
 /** Traces that are read together. One after the other takes three times as long. */
 const TRACES_TOGETHER = 128;
-/**
- * A trace of more spans is long, and so is each beyond the spans that one commit reads together. All spans of a trace are read for each that
- * is added, and a body of some kilobytes can name many such traces: the totals of long ones may be brought up after the commit (*late totals*).
- */
-const FEW_SPANS = { ofTrace: 32, together: 16_384 } as const;
-/**
- * What long traces take of the writer: a part of its time, and half a second at once. Without more than that, totals are late only of traces
- * that have too many spans to be read within one commit.
- */
-const LONG_TRACES = { share: 0.3, mostMs: 500, spansAtOnce: 20_000 } as const;
-/** Late totals are brought up in commits that take about as long, in milliseconds. */
-const LATE_SLICE_MS = 50;
-
 /** Facet values whose numbers are remembered; past it the memory starts anew. */
 const REMEMBERED_FACETS = 20_000;
 
@@ -162,16 +151,7 @@ export const projectionOf = (
   const countContexts = db.prepare('SELECT count(*) FROM trace_contexts WHERE trace = ?').pluck();
   const deleteContext = db.prepare('DELETE FROM trace_contexts WHERE trace = ? AND context = ?');
 
-  const putLate = db.prepare('INSERT INTO late_totals (trace) VALUES (?) ON CONFLICT DO NOTHING');
-  const deleteLate = db.prepare('DELETE FROM late_totals WHERE trace = ?');
-  const nextLate = db.prepare<[number], number | null>('SELECT min(trace) FROM late_totals WHERE trace > ?').pluck();
   const allowance = createAllowance(LONG_TRACES.share, LONG_TRACES.mostMs, now);
-  /** False when no totals are late. */
-  let mayBeLate = nextLate.get(0) !== null;
-  /** Of the trace whose late totals were brought up last: those that are touched all the time must not keep others from their turn. */
-  let lastLate = 0;
-  /** The late totals that are being added up, over as many commits as that takes. */
-  let underWay: { readonly sum: TraceSum; isTouched: boolean } | undefined;
 
   const facetIds = new Map<string, number>();
   const facetIdOf = (project: number, found: FacetValue): number => {
@@ -267,8 +247,7 @@ export const projectionOf = (
     settleMeans({ trace, project }, stored, noJudgements);
     removeEntries(trace, stored[START] as bigint, storedIds(stored));
     deleteTrace.run(trace);
-    if (mayBeLate) deleteLate.run(trace);
-    if (underWay?.sum.trace === trace) underWay = undefined;
+    late.remove(trace);
   };
 
   const project = (touched: Known, totals: TraceTotals, stored: Row | undefined, judged: Judgements): void => {
@@ -352,16 +331,15 @@ export const projectionOf = (
         continue;
       }
       const isFirst = row === undefined; // and has no more spans than this commit brought
-      const isLong = !isFirst && atHand === undefined && spans === undefined;
-      if (isLong && (mayBeLate || Number(row[SPAN_COUNT]) > LONG_TRACES.spansAtOnce || !allowance.isLeft())) {
-        putLate.run(trace);
-        mayBeLate = true;
-        if (underWay?.sum.trace === trace) underWay.isTouched = true;
-        judge(touched, row, judged);
-        continue;
+      if (!isFirst && atHand === undefined && spans === undefined) {
+        const isLarge = Number(row[SPAN_COUNT]) > LONG_TRACES.spansAtOnce;
+        if (isLarge || late.mayWait(isLarge) || !allowance.isLeft()) {
+          late.put(trace, isLarge);
+          judge(touched, row, judged);
+          continue;
+        }
       }
-      // What was read of it for late totals is out of date.
-      if (underWay?.sum.trace === trace) underWay = undefined;
+      late.drop(trace);
       if (atHand !== undefined) projectSpans(touched, atHand, row, judged);
       else if (spans !== undefined)
         projectSpans(touched, { spans, contexts: contextsFor(touched, spans) }, row, judged);
@@ -370,30 +348,15 @@ export const projectionOf = (
     }
   };
 
-  const endLate = ({ sum, isTouched }: { readonly sum: TraceSum; readonly isTouched: boolean }): void => {
+  const late = lateTracesOf(db, sumTrace, (sum, isTouched) => {
     const { trace } = sum;
     const stored = storedTraces.get(textOfList([trace]));
-    if (!isTouched || stored === undefined) deleteLate.run(trace);
     if (stored === undefined) return;
     const [project, traceId] = stored.slice(KEPT.length + 1);
     const touched = { trace, traceId: traceId as string, project: Number(project), isNew: false };
     projectSum(touched, sum, stored, judgementsAmong([touched]).get(trace) ?? noJudgements);
     if (!isTouched) keepContexts(trace, sum.contexts());
-  };
-  /** Adds up the next piece of late totals. */
-  const advanceLate = (): void => {
-    if (underWay === undefined) {
-      const trace = nextLate.get(lastLate) ?? nextLate.get(0) ?? undefined;
-      mayBeLate = trace !== undefined;
-      if (trace === undefined) return;
-      lastLate = trace;
-      underWay = { sum: sumTrace(trace), isTouched: false };
-    }
-    if (underWay.sum.addPiece()) return;
-    const ended = underWay;
-    underWay = undefined;
-    endLate(ended);
-  };
+  });
   const flush = (): void => {
     newTraces.flush();
     newEntries.flush();
@@ -411,15 +374,14 @@ export const projectionOf = (
     },
     settleLate: () => {
       const until = now() + LATE_SLICE_MS;
-      do allowance.use(advanceLate);
-      while (mayBeLate && allowance.isLeft() && now() < until);
+      do allowance.use(late.advance);
+      while (late.mayBeAny() && allowance.isLeft() && now() < until);
       flush();
     },
-    msUntilLate: () => (mayBeLate ? allowance.msUntilLeft() : undefined),
+    msUntilLate: () => (late.mayBeAny() ? allowance.msUntilLeft() : undefined),
     remove: (trace) => removeStored(trace, storedTraces.get(textOfList([trace]))),
     forget: () => {
-      mayBeLate = true;
-      underWay = undefined;
+      late.forget();
       facetIds.clear();
       newTraces.forget();
       newEntries.forget();

@@ -183,9 +183,10 @@ CREATE TABLE IF NOT EXISTS payload_blocks (
 CREATE TABLE IF NOT EXISTS payload_parts (part INTEGER PRIMARY KEY, bytes BLOB NOT NULL);
 `;
 
-/** Traces whose totals are behind their spans for a while. */
+/** Traces whose totals are behind their spans for a while; those of very many spans apart. */
 const lateTotals = `
 CREATE TABLE IF NOT EXISTS late_totals (trace INTEGER PRIMARY KEY);
+CREATE TABLE IF NOT EXISTS late_totals_large (trace INTEGER PRIMARY KEY);
 `;
 
 const audit = `

@@ -36,7 +36,8 @@ const aFile = () => {
         transactions.run(() => writer.settleLate());
       }
     },
-    lateTraces: () => db.prepare('SELECT count(*) FROM late_totals').pluck().get(),
+    lateTraces: () =>
+      db.prepare('SELECT (SELECT count(*) FROM late_totals) + (SELECT count(*) FROM late_totals_large)').pluck().get(),
     spanCounts: () => db.prepare('SELECT span_count FROM traces ORDER BY trace_id').pluck().all(),
     write: (...units: Partial<SignalBatch>[]): void =>
       transactions.run(() => {
@@ -337,6 +338,36 @@ describe('SQLite: totals and facets of traces', () => {
     // A thousand spans each, as the clock leaves room for no more.
     expect(slices).toBe(21);
     expect(file.spanCounts()).toEqual([20_002, 3]);
+    file.close();
+  });
+
+  it('do not wait for those of a trace of more than 20,000 spans, which takes turns with them', () => {
+    const file = aFile();
+    file.write(
+      { spans: spansOf(1, 0, 20_001) },
+      { spans: [2, 3].flatMap((trace) => spansOf(trace, trace * 100_000, trace * 100_000 + 40)) },
+    );
+    file.clock.lookMs = 1_000;
+    file.write({ spans: spansOf(2, 200_040, 200_041) });
+    file.write({
+      spans: [1, 2, 3].flatMap((trace) => spansOf(trace, trace * 100_000 + 90_000, trace * 100_000 + 90_001)),
+    });
+    expect(file.lateTraces()).toBe(3);
+    file.clock.lookMs = 60;
+    const counts: unknown[] = [];
+    for (let slice = 0; slice < 3; slice++) {
+      file.clock.ms += 10_000;
+      file.settleOne();
+      counts.push(file.spanCounts());
+    }
+    expect(counts).toEqual([
+      [20_001, 42, 40],
+      [20_001, 42, 41],
+      [20_001, 42, 41],
+    ]);
+    file.clock.lookMs = 0;
+    file.settle();
+    expect(file.spanCounts()).toEqual([20_002, 42, 41]);
     file.close();
   });
 

@@ -1,7 +1,9 @@
-/** Time of a thread that a kind of work may take: a share of it, and so much at once after a quiet while. */
+/** Time that a kind of work may take: a share of it, and so much at once after a quiet while. */
 export type Allowance = {
   /** Whether any is left. Work that has begun is not interrupted: what it takes beyond is missing later. */
   isLeft(): boolean;
+  /** Begins work, whose time counts until the function that this gives is called. */
+  begin(): () => void;
   /** Does work, and counts the time that it takes. */
   use(work: () => void): void;
   /** After how many milliseconds some is left, if nothing uses it. */
@@ -21,19 +23,26 @@ export const createAllowance = (share: number, mostMs: number, now = () => perfo
     leftMs = Math.min(mostMs, leftMs + (time - at) * share);
     at = time;
   };
+  const begin = (): (() => void) => {
+    gather();
+    const started = at;
+    return () => {
+      gather();
+      leftMs -= at - started;
+    };
+  };
   return {
     isLeft: () => {
       gather();
       return leftMs > 0;
     },
+    begin,
     use: (work) => {
-      gather();
-      const started = at;
+      const end = begin();
       try {
         work();
       } finally {
-        gather();
-        leftMs -= at - started;
+        end();
       }
     },
     msUntilLeft: () => {

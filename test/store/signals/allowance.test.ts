@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createAllowance } from '../../../../src/store/sqlite/signals/allowance.ts';
+import { createAllowance } from '../../../src/store/signals/allowance.ts';
 
 it('an allowance is a share of the time, gathers up to its most, and what is taken beyond is missing later', () => {
   let ms = 0;

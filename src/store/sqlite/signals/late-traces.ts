@@ -1,0 +1,97 @@
+import type Database from 'better-sqlite3';
+import type { TraceSum } from './sum-trace.ts';
+
+export type LateTraces = {
+  /** Notes that the totals of a trace are behind its spans. */
+  readonly put: (trace: number, isLarge: boolean) => void;
+  /** Whether traces of that size may be late: then each that follows waits behind them. */
+  readonly mayWait: (isLarge: boolean) => boolean;
+  /** Whether any may be late. */
+  readonly mayBeAny: () => boolean;
+  /** The totals of a trace were brought up in this commit: what was read of it before is out of date. */
+  readonly drop: (trace: number) => void;
+  /** A trace is gone. */
+  readonly remove: (trace: number) => void;
+  /** Adds up the next piece of a trace that is not large, and of one that is. */
+  readonly advance: () => void;
+  /** After a rollback: reads anew what the file says. */
+  readonly forget: () => void;
+};
+
+/** One large trace may take minutes. Others do not wait behind it. */
+type Lane = {
+  readonly put: Database.Statement<[number]>;
+  readonly remove: Database.Statement<[number]>;
+  readonly next: Database.Statement<[number], number | null>;
+  mayWait: boolean;
+  /** The one whose turn it was last: traces that are touched all the time must not keep others from theirs. */
+  last: number;
+  underWay: { readonly sum: TraceSum; isTouched: boolean } | undefined;
+};
+
+/**
+ * Traces whose totals are behind, and are added up piece by piece, in turns, over as many commits as that takes.
+ * @param end is given what a trace adds up to, and whether its spans changed meanwhile: then it is added up once more
+ */
+export const lateTracesOf = (
+  db: Database.Database,
+  sumTrace: (trace: number) => TraceSum,
+  end: (sum: TraceSum, isTouched: boolean) => void,
+): LateTraces => {
+  const laneOf = (table: string): Lane => {
+    const next = db.prepare<[number], number | null>(`SELECT min(trace) FROM ${table} WHERE trace > ?`).pluck();
+    return {
+      put: db.prepare(`INSERT INTO ${table} (trace) VALUES (?) ON CONFLICT DO NOTHING`),
+      remove: db.prepare(`DELETE FROM ${table} WHERE trace = ?`),
+      next,
+      mayWait: next.get(0) !== null,
+      last: 0,
+      underWay: undefined,
+    };
+  };
+  const others = laneOf('late_totals');
+  const large = laneOf('late_totals_large');
+  const lanes = [others, large];
+
+  const advance = (lane: Lane): void => {
+    if (!lane.mayWait) return;
+    if (lane.underWay === undefined) {
+      const trace = lane.next.get(lane.last) ?? lane.next.get(0) ?? undefined;
+      lane.mayWait = trace !== undefined;
+      if (trace === undefined) return;
+      lane.last = trace;
+      lane.underWay = { sum: sumTrace(trace), isTouched: false };
+    }
+    if (lane.underWay.sum.addPiece()) return;
+    const { sum, isTouched } = lane.underWay;
+    lane.underWay = undefined;
+    if (!isTouched) lane.remove.run(sum.trace);
+    end(sum, isTouched);
+  };
+
+  const drop = (trace: number): void => {
+    for (const lane of lanes) if (lane.underWay?.sum.trace === trace) lane.underWay = undefined;
+  };
+  return {
+    put: (trace, isLarge) => {
+      const lane = isLarge ? large : others;
+      lane.put.run(trace);
+      lane.mayWait = true;
+      for (const { underWay } of lanes) if (underWay?.sum.trace === trace) underWay.isTouched = true;
+    },
+    mayWait: (isLarge) => (isLarge ? large : others).mayWait,
+    mayBeAny: () => others.mayWait || large.mayWait,
+    drop,
+    remove: (trace) => {
+      for (const { mayWait, remove } of lanes) if (mayWait) remove.run(trace);
+      drop(trace);
+    },
+    advance: () => lanes.forEach(advance),
+    forget: () => {
+      for (const lane of lanes) {
+        lane.mayWait = true;
+        lane.underWay = undefined;
+      }
+    },
+  };
+};
