@@ -19,6 +19,7 @@ import { startClickHouse } from '../test/clickhouse.ts';
 import { startPostgres } from '../test/postgres.ts';
 import { percent, spread } from './pairs.ts';
 import { measureStore, realisticBatches } from './store-limit.ts';
+import { withoutLateTotals } from '../test/store/postgres/temporary-stores.ts';
 
 const pairs = Number(process.argv[2] ?? 3);
 const seconds = Number(process.argv[3] ?? 5);
@@ -60,7 +61,7 @@ const recordPostgres = (create: () => string) => async (): Promise<Recorded> => 
       }, opening),
   };
   return {
-    writer: createSignalWriter(recording, nowUnixNano),
+    writer: createSignalWriter(recording, nowUnixNano, withoutLateTotals),
     replay: async () => {
       for (const statements of transactions)
         await second.transaction(async (ask) => {

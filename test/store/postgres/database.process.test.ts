@@ -32,7 +32,9 @@ afterEach(async () => {
   await Promise.all(opened.splice(0).map((database) => database.close()));
 });
 
-const versions = (url: string): string => server.run('SELECT store, version FROM schema_version', url);
+const versions = (url: string): string => server.run('SELECT store, version FROM schema_version ORDER BY version', url);
+/** What `versions` says of a database that this build has opened. */
+const OWN_VERSIONS = SIGNALS_SCHEMA.steps.map(({ version }) => `signals|${version}`).join('\n');
 
 describe('tables of a database', () => {
   it('replicas that start at once make them once', async () => {
@@ -40,7 +42,7 @@ describe('tables of a database', () => {
       const url = server.create();
       const started = await Promise.all(Array.from({ length: 6 }, () => migrate(connect(url, 1), SIGNALS_SCHEMA)));
       expect(started).toEqual(Array(6).fill(SCHEMA_VERSION));
-      expect(versions(url)).toBe(`signals|${SCHEMA_VERSION}`);
+      expect(versions(url)).toBe(OWN_VERSIONS);
     }
   });
 
@@ -53,6 +55,17 @@ describe('tables of a database', () => {
     await expect(migrate(connect(url), broken)).rejects.toMatchObject({ code: '42P07' });
     expect(server.run(`SELECT count(*) FROM pg_class WHERE relname IN ('traces', 'schema_version')`, url)).toBe('0');
     expect(await migrate(connect(url), SIGNALS_SCHEMA)).toBe(SCHEMA_VERSION);
+  });
+
+  it('of an earlier release get what it lacked, and keep what they hold', async () => {
+    const url = server.create();
+    const first = { ...SIGNALS_SCHEMA, steps: SIGNALS_SCHEMA.steps.slice(0, 1) };
+    await migrate(connect(url), first);
+    server.run(`INSERT INTO projects (name) VALUES ('kept')`, url);
+    expect(await migrate(connect(url), SIGNALS_SCHEMA)).toBe(SCHEMA_VERSION);
+    expect(versions(url)).toBe(OWN_VERSIONS);
+    expect(server.run('SELECT name FROM projects', url)).toBe('kept');
+    expect(server.run('SELECT count(*) FROM late_totals', url)).toBe('0');
   });
 
   it('who has the version of this build waits for no lock; who has not waits for the start that changes them', async () => {
@@ -75,7 +88,7 @@ describe('tables of a database', () => {
         expect(isOver).toBe(!waits);
       });
       await starting;
-      expect(versions(one)).toBe(`signals|${SCHEMA_VERSION}`);
+      expect(versions(one)).toBe(OWN_VERSIONS);
     }
   });
 

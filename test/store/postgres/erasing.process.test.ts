@@ -12,6 +12,7 @@ import type { ProjectReach } from '../../../src/model/scope.ts';
 import { type PostgresServer, startPostgres } from '../../postgres.ts';
 import { eventually } from '../../eventually.ts';
 import { aFeedback, aLog, aNote, aPoint, aScore, aSpan, aUnit, spanIdOf, T0, traceIdOf } from '../signals/factories.ts';
+import { withoutLateTotals } from './temporary-stores.ts';
 
 let server: PostgresServer;
 let url: string;
@@ -25,7 +26,7 @@ beforeEach(async () => {
   url = server.create();
   database = connectDatabase({ url, store: 'signal store', connections: 4 });
   await migrate(database, SIGNALS_SCHEMA);
-  writer = createSignalWriter(database, nowUnixNano);
+  writer = createSignalWriter(database, nowUnixNano, withoutLateTotals);
   return () => database.close();
 });
 
@@ -110,7 +111,13 @@ describe('deleting from PostgreSQL', () => {
     });
     let erased: Promise<number> | undefined;
     await database.transaction(async (ask) => {
-      await writeGroup(ask, [{ unit, spans: unit.batch.spans.map(prepareSpan) }], new Map(), nowUnixNano());
+      await writeGroup(
+        ask,
+        [{ unit, spans: unit.batch.spans.map(prepareSpan) }],
+        new Map(),
+        nowUnixNano(),
+        withoutLateTotals,
+      );
       erased = erase([traceIdOf(1)]);
       await eventually('the delete to wait for the trace', async () => {
         const waiting = await database.ask('SELECT 1 FROM pg_locks WHERE NOT granted');
@@ -130,7 +137,7 @@ describe('deleting from PostgreSQL', () => {
         if (sql.includes('FOR UPDATE OF r')) erased ??= await erase([traceIdOf(1)]);
         return ask(sql, values);
       };
-      return writeGroup(deletedBeforeTheLock, [{ unit, spans: [] }], new Map(), nowUnixNano());
+      return writeGroup(deletedBeforeTheLock, [{ unit, spans: [] }], new Map(), nowUnixNano(), withoutLateTotals);
     });
     expect(erased).toBe(1);
     expect(await held()).toMatchObject({ scores: 1 });
@@ -141,7 +148,7 @@ describe('deleting from PostgreSQL', () => {
     const ids = Array.from({ length: 6 }, (_, n) => traceIdOf(n + 1));
     let isOver = false;
     const writing = (async () => {
-      const second = createSignalWriter(other, nowUnixNano);
+      const second = createSignalWriter(other, nowUnixNano, withoutLateTotals);
       for (let n = 0; n < 25; n += 1)
         await Promise.all(
           [writer, second].map((through, which) =>

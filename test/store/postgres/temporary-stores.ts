@@ -2,6 +2,8 @@ import { openPostgresSignalStore } from '../../../src/store/postgres/signals/ope
 import type { SignalStore } from '../../../src/store/signals/signal-store.ts';
 import type { PostgresServer } from '../../postgres.ts';
 import type { OpenStore } from '../signals/opening.ts';
+import { createAllowance } from '../../../src/store/signals/allowance.ts';
+import type { LateTotals } from '../../../src/store/postgres/signals/late-totals.ts';
 import { EMPTY_ALL } from './temporary-runs.ts';
 
 /** Empty stores on a server. A database that a test is done with is emptied for the next: that is faster than a new one. */
@@ -25,4 +27,11 @@ export const storesOn = (server: () => PostgresServer): OpenStore => {
       },
     };
   };
+};
+
+/** Totals come with their transaction, however long that takes. */
+export const withoutLateTotals: Omit<LateTotals, 'stop'> = {
+  allowance: createAllowance(1, Number.POSITIVE_INFINITY),
+  mayWait: () => false,
+  wake: () => {},
 };

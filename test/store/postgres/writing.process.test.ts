@@ -15,6 +15,7 @@ import { type PostgresServer, startPostgres } from '../../postgres.ts';
 import { aFeedback, aLog, aNote, aPoint, aScore, aSpan, aUnit, spanIdOf, T0, traceIdOf } from '../signals/factories.ts';
 import { aDrawnTrace, sentOf } from '../signals/trace-oracle.ts';
 import { openTemporary } from '../sqlite/temporary-store.ts';
+import { withoutLateTotals } from './temporary-stores.ts';
 
 let server: PostgresServer;
 let url: string;
@@ -33,7 +34,7 @@ const replica = async (): Promise<{ readonly database: Database; readonly writer
   const database = connectDatabase({ url, store: 'signal store', connections: 4 });
   databases.push(database);
   await migrate(database, SIGNALS_SCHEMA);
-  return { database, writer: createSignalWriter(database, nowUnixNano) };
+  return { database, writer: createSignalWriter(database, nowUnixNano, withoutLateTotals) };
 };
 const count = (table: string): number => Number(server.run(`SELECT count(*) FROM ${table}`, url));
 /** Traces of one test, which no other test has. */

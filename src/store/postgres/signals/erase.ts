@@ -5,11 +5,11 @@ import { isTraceId } from '../../signals/storable.ts';
 import { int4Array, textArray } from '../arrays.ts';
 import type { Ask } from '../connection.ts';
 import { inReach } from './reach.ts';
-import { deleteOf, lockTraces, writeTotals } from './write-group.ts';
+import { deleteOf, lockTraces, writeJudged } from './totals.ts';
 import { hex } from './statement.ts';
 
 /** Tables that hold what a trace's spans are, beside its own row. */
-const tracedTables = ['trace_facets', 'trace_scores', 'span_words', 'span_payloads', 'spans'] as const;
+const tracedTables = ['late_totals', 'trace_facets', 'trace_scores', 'span_words', 'span_payloads', 'spans'] as const;
 const deleteTraceRows = async (ask: Ask, keys: readonly Row[]): Promise<void> => {
   if (keys.length === 0) return;
   for (const table of [...tracedTables, 'traces']) await ask(...deleteOf(table, keys));
@@ -122,7 +122,7 @@ export const trimSlice = async (ask: Ask, project: string, before: UnixNano, lim
     for (const [id] of removed) if (id !== null && isTraceId(id)) judged.add(id);
   }
   const touched = [...judged].sort().map((id): Row => [number, id]);
-  if (touched.length > 0) await writeTotals(ask, lockTraces(ask, touched), touched);
+  if (touched.length > 0) await writeJudged(ask, lockTraces(ask, touched));
   const old = await ask<[string]>(
     `SELECT ${hex('trace_id')} FROM traces WHERE project = $1 AND start_ns < $2 ORDER BY start_ns, trace_id LIMIT $3
      FOR UPDATE SKIP LOCKED`,

@@ -9,6 +9,7 @@ import { eraseTraces, trimSlice } from './erase.ts';
 import { evaluationRecords } from './evaluation.ts';
 import { postgresEngine } from './capabilities.ts';
 import { signalKey } from './keys.ts';
+import { bringUpLateTotals } from './late-totals.ts';
 import { movingOver } from './move.ts';
 import { probeSpan } from './probe.ts';
 import { signalReads } from './reads.ts';
@@ -44,7 +45,8 @@ export const openPostgresSignalStore = async (options: PostgresSignalStoreOption
   const { ask, transaction } = database;
   // Work in the background is not bound by the time of a request.
   const inBackground = connectDatabase({ ...connecting, connections: 1, statementMs: BACKGROUND_MS });
-  const writer = createSignalWriter(database, nowUnixNano);
+  const late = bringUpLateTotals(database);
+  const writer = createSignalWriter(database, nowUnixNano, late);
   let closing: Promise<void> | undefined;
   const { watched, isFaulty } = watchWrites();
 
@@ -82,7 +84,7 @@ export const openPostgresSignalStore = async (options: PostgresSignalStoreOption
     probe: () => probeSpan(database),
     close: () =>
       (closing ??= (async () => {
-        await writer.close();
+        await Promise.all([writer.close(), late.stop()]);
         await Promise.all([database.close(), inBackground.close()]);
       })()),
   };

@@ -1,9 +1,6 @@
-import type { FeedbackKind } from '../../../model/signal.ts';
 import type { Span } from '../../../model/span.ts';
-import { feedbackCount, type Judgements, judgementsOf, noJudgements } from '../../signals/judgements.ts';
 import type { Column, Row } from '../../signals/rows/columns.ts';
 import { CONTEXT_COLUMNS } from '../../signals/rows/columns.ts';
-import { storedFacet } from '../../signals/rows/codes.ts';
 import {
   contextOf,
   feedbackTextRow,
@@ -16,22 +13,15 @@ import {
 } from '../../signals/rows/encode.ts';
 import { lastOf, receivedAt } from '../../signals/rows/written.ts';
 import type { PreparedUnit } from '../../signals/joined-writes.ts';
-import { TOTAL_COLUMNS, totalColumns, totalRows } from '../../signals/rows/total-rows.ts';
 import type { WriteOutcome, WriteUnit } from '../../signals/signal-store.ts';
 import { isTraceId } from '../../signals/storable.ts';
-import { groupSpans, type HeldSpans } from '../../signals/rows/held-spans.ts';
 import type { Ask } from '../connection.ts';
 import { type Columns, columns, insertInto, names, replacing, unnest } from '../insert.ts';
 import { searchedWords, signalKey } from './keys.ts';
 import { numberProjects, type ProjectNumbers } from './projects.ts';
-import { HOT } from './span-rows.ts';
-import { hex } from './statement.ts';
+import { type LongTraces, lockTraces, type Touched, TRACE_KEY, traceKeyText, writeTotals } from './totals.ts';
 
-const KEY: Columns = [
-  ['project', 'int4'],
-  ['trace_id', 'uuid'],
-];
-const SPAN_KEY: Columns = [...KEY, ['span_id', 'hex']];
+const SPAN_KEY: Columns = [...TRACE_KEY, ['span_id', 'hex']];
 const ON_SPAN = '(project, trace_id, span_id)';
 const SPANS: Columns = [
   ...SPAN_KEY,
@@ -97,29 +87,6 @@ const NOTES: Columns = [
   ...columns('int8', 'at_ns received_ns'),
   ['correlation', 'text'],
 ];
-const TOTALS: Columns = [
-  ...KEY,
-  ...TOTAL_COLUMNS.map((name): Columns[number] => {
-    if (['status', 'span_count', 'error_count'].includes(name)) return [name, 'int4'];
-    if (name === 'total_cost') return [name, 'float8'];
-    return [name, name.endsWith('_ns') || name.endsWith('_tokens') ? 'int8' : 'text'];
-  }),
-  ['facets', 'text'],
-];
-const FACETS: Columns = [
-  ['project', 'int4'],
-  ['facet', 'int4'],
-  ['value', 'text'],
-  ['start_ns', 'int8'],
-  ['trace_id', 'uuid'],
-];
-const MEANS: Columns = [
-  ['project', 'int4'],
-  ['scorer_id', 'text'],
-  ['trace_id', 'uuid'],
-  ['mean', 'float8'],
-];
-
 const compare = (a: Column, b: Column): number => {
   if (a === b) return 0;
   return (a ?? '') < (b ?? '') ? -1 : 1;
@@ -162,13 +129,15 @@ const claimKeys = async (ask: Ask, units: readonly WriteUnit[], nowNs: bigint): 
   return units.map(({ ingestKey }, place) => (ingestKey === undefined || mine.has(place) ? 'written' : 'duplicate'));
 };
 
+type Touch = (project: Column | undefined, traceId: Column | undefined) => void;
+
 /** Writes judgements, and names the traces that they judge, and judged before. */
 const writeJudgements = async (
   ask: Ask,
   table: 'scores' | 'feedback',
   of: Columns,
   written: readonly Row[],
-  touch: (project: Column | undefined, traceId: Column | undefined) => void,
+  touch: Touch,
 ): Promise<void> => {
   if (written.length === 0) return;
   const id = table === 'scores' ? 'score_id' : 'feedback_id';
@@ -200,135 +169,6 @@ const writeJudgements = async (
     const isLocked = new Set(before.map(keyOf));
     missing = replaced.filter((row) => !isLocked.has(keyOf(row)));
   }
-};
-
-type Locked = { readonly row: Row; readonly startNs: bigint; readonly facets: string };
-
-/** Locks the rows of traces, which it makes where there are none. What others did to them is seen by the statements that follow. */
-export const lockTraces = async (ask: Ask, keys: readonly Row[]): Promise<Locked[]> => {
-  const locked = await ask<[project: number, trace: string, startNs: bigint, facets: string]>(
-    ...insertInto(
-      'traces',
-      KEY,
-      keys,
-      `ON CONFLICT (project, trace_id) DO UPDATE SET span_count = traces.span_count
-       RETURNING project, ${hex('trace_id')}, start_ns, facets`,
-    ),
-  );
-  return locked.map(([project, trace, startNs, facets]) => ({ row: [project, trace], startNs, facets }));
-};
-
-const keyText = (project: Column | undefined, traceId: Column | undefined): string =>
-  `${String(project)}/${String(traceId)}`;
-
-const readSpans = async (ask: Ask, keys: readonly Row[]): Promise<Map<string, HeldSpans>> => {
-  const { sql, values } = unnest(KEY, keys);
-  const found = await ask<Row>(
-    `SELECT s.project, ${hex('s.trace_id')}, ${HOT}, ${CONTEXT_COLUMNS}
-     FROM ${sql} AS k (project, trace_id) JOIN spans AS s ON s.project = k.project AND s.trace_id = k.trace_id`,
-    values,
-  );
-  return groupSpans(found, ([project, trace]) => keyText(project, trace));
-};
-
-const readJudgements = async (ask: Ask, keys: readonly Row[]): Promise<ReadonlyMap<string, Judgements>> => {
-  const textKeys: Columns = [
-    ['project', 'int4'],
-    ['trace_id', 'text'],
-  ];
-  const { sql, values } = unnest(textKeys, keys);
-  const of = (table: string): string =>
-    `FROM ${sql} AS k (project, trace_id) JOIN ${table} AS r ON r.project = k.project AND r.trace_id = k.trace_id`;
-  const asked = ask<[number, string, string, string | null, number]>(
-    `SELECT r.project, r.trace_id, r.scorer_id, r.scorer_version, r.value ${of('scores')}
-     ORDER BY r.scorer_id, r.at_ns, r.score_id`,
-    values,
-  );
-  const [scores, feedback] = await Promise.all([
-    asked,
-    ask<[number, string, FeedbackKind, bigint, bigint]>(
-      `SELECT r.project, r.trace_id, r.kind, count(*), count(*) FILTER (WHERE r.value = '"up"') ${of('feedback')} GROUP BY 1, 2, 3 ORDER BY 3`,
-      values,
-    ),
-  ]);
-  return judgementsOf(
-    scores.map(([project, trace, ...score]) => [keyText(project, trace), ...score] as const),
-    feedback.map(
-      ([project, trace, kind, count, up]) =>
-        [keyText(project, trace), feedbackCount(kind, Number(count), Number(up))] as const,
-    ),
-  );
-};
-
-/** A statement that deletes the rows of these traces: project and trace id of each. */
-export const deleteOf = (
-  table: string,
-  keys: readonly Row[],
-): readonly [string, ReturnType<typeof unnest>['values']] => {
-  const { sql, values } = unnest(KEY, keys);
-  return [
-    `DELETE FROM ${table} AS r USING ${sql} AS k (project, trace_id) WHERE r.project = k.project AND r.trace_id = k.trace_id`,
-    values,
-  ];
-};
-
-/**
- * Brings the totals of locked traces up to their spans. A trace without a span goes.
- * @param locking was asked for before this
- * @param keys of the traces that it locks
- */
-export const writeTotals = async (
-  ask: Ask,
-  locking: Promise<readonly Locked[]>,
-  keys: readonly Row[],
-): Promise<void> => {
-  const [locked, held, judgements] = await Promise.all([locking, readSpans(ask, keys), readJudgements(ask, keys)]);
-  const totals: Row[] = [];
-  const gone: Row[] = [];
-  const refaceted: Row[] = [];
-  const facets: Row[] = [];
-  const means: Row[] = [];
-  for (const { row, startNs, facets: before } of locked) {
-    const [project, trace] = row;
-    const own = held.get(keyText(project, trace));
-    if (own === undefined) {
-      gone.push(row);
-      continue;
-    }
-    const judged = judgements.get(keyText(project, trace)) ?? noJudgements;
-    const total = totalRows(own.spans, own.contexts, judged);
-    const stored = total.facets.map(storedFacet);
-    const facetText = JSON.stringify(stored);
-    totals.push([...row, ...totalColumns(total, judged), facetText]);
-    for (const [scorer, mean] of judged.latestMeans)
-      means.push([project ?? null, signalKey(scorer), trace ?? null, mean]);
-    if (facetText === before && total.startTime === startNs) continue;
-    if (before !== '[]') refaceted.push(row);
-    const added = new Set<string>();
-    for (const [facet, value] of stored) {
-      const key = signalKey(value);
-      if (added.has(`${facet}/${key}`)) continue;
-      added.add(`${facet}/${key}`);
-      facets.push([project ?? null, facet, key, total.startTime, trace ?? null]);
-    }
-  }
-  const asked: Promise<unknown>[] = [];
-  const send = (...statement: Parameters<Ask>): void => void asked.push(ask(...statement));
-  if (gone.length > 0) send(...deleteOf('traces', gone));
-  if (gone.length + refaceted.length > 0) send(...deleteOf('trace_facets', [...gone, ...refaceted]));
-  send(...deleteOf('trace_scores', keys));
-  const { sql, values } = unnest(TOTALS, totals);
-  if (totals.length > 0)
-    send(
-      `UPDATE traces AS r SET ${TOTALS.slice(KEY.length)
-        .map(([name]) => `${name} = n.${name}`)
-        .join(', ')}
-     FROM ${sql} AS n (${names(TOTALS)}) WHERE r.project = n.project AND r.trace_id = n.trace_id`,
-      values,
-    );
-  if (facets.length > 0) send(...insertInto('trace_facets', FACETS, facets));
-  if (means.length > 0) send(...insertInto('trace_scores', MEANS, means));
-  await Promise.all(asked);
 };
 
 /** Places in a row of payloads without its project. */
@@ -395,20 +235,30 @@ const writeSpans = (ask: Ask, spans: readonly (readonly [project: number, rows: 
   return asked;
 };
 
+/** What holds when the transaction has committed. */
+export type Written = {
+  /** Of each unit. */
+  readonly outcomes: readonly WriteOutcome[];
+  /** Numbers of projects. */
+  readonly known: ProjectNumbers;
+  /** Whether totals of traces are to follow. */
+  readonly isLate: boolean;
+};
+
 /**
  * Writes units in one open transaction at READ COMMITTED, so that a statement sees what others committed before it began.
  *
  * Locks are taken in one order: ingest keys, projects, judgements, notes, and last the rows of traces. Who has the row of a trace reads
  * its spans with a later statement, so the totals of a trace are those of all spans, of all writers.
  * @param known numbers of projects
- * @returns the outcome of each unit, and the numbers that are known when the transaction has committed
  */
 export const writeGroup = async (
   ask: Ask,
   group: readonly PreparedUnit<SpanRows>[],
   known: ProjectNumbers,
   nowNs: bigint,
-): Promise<{ readonly outcomes: readonly WriteOutcome[]; readonly known: ProjectNumbers }> => {
+  long: LongTraces,
+): Promise<Written> => {
   const outcomes = await claimKeys(
     ask,
     group.map(({ unit }) => unit),
@@ -436,13 +286,22 @@ export const writeGroup = async (
   };
   for (const row of rowsOfRecords) row[0] = numberOf(row[0] as string);
 
-  const touched = new Map<string, Row>();
-  const touch = (project: Column | undefined, traceId: Column | undefined): void => {
-    if (typeof traceId === 'string' && isTraceId(traceId))
-      touched.set(keyText(project, traceId), [project ?? null, traceId]);
+  const touched = new Map<string, Touched>();
+  const touch = (
+    what: 'spansChanged' | 'judgementsChanged',
+    project: Column | undefined,
+    traceId: Column | undefined,
+  ): void => {
+    if (typeof traceId !== 'string' || !isTraceId(traceId)) return;
+    const row = [project ?? null, traceId];
+    const key = traceKeyText(row);
+    const entry = touched.get(key) ?? { row, spansChanged: false, judgementsChanged: false };
+    entry[what] = true;
+    touched.set(key, entry);
   };
-  await writeJudgements(ask, 'scores', SCORES, records.scores, touch);
-  await writeJudgements(ask, 'feedback', FEEDBACK, records.feedback, touch);
+  const judge: Touch = (project, traceId) => touch('judgementsChanged', project, traceId);
+  await writeJudgements(ask, 'scores', SCORES, records.scores, judge);
+  await writeJudgements(ask, 'feedback', FEEDBACK, records.feedback, judge);
   if (records.notes.length > 0)
     await ask(
       ...insertInto(
@@ -455,13 +314,18 @@ export const writeGroup = async (
   const prepared = written.flatMap(({ unit, spans: rows }) =>
     rows.map((one, place) => [numberOf(unit.batch.spans[place]?.correlation.project ?? ''), one] as const),
   );
-  for (const [number, { traceId }] of prepared) touch(number, traceId);
+  for (const [number, { traceId }] of prepared) touch('spansChanged', number, traceId);
   // Asked together and run in this order, so that each is put together while the server works on the one before.
-  const locking = touched.size === 0 ? undefined : lockTraces(ask, inOrder(touched.values(), 2));
+  const keys = inOrder(
+    Array.from(touched.values(), ({ row }) => row),
+    2,
+  );
+  const locking = keys.length === 0 ? undefined : lockTraces(ask, keys);
   const asked = writeSpans(ask, prepared);
   if (records.logs.length > 0) asked.push(ask(...insertInto('logs', LOGS, records.logs)));
   if (records.metrics.length > 0) asked.push(ask(...insertInto('metric_points', METRICS, records.metrics)));
-  if (locking !== undefined) await writeTotals(ask, locking, [...touched.values()]);
+  const isLate =
+    locking !== undefined && (await writeTotals(ask, locking, (row) => touched.get(traceKeyText(row)), long));
   await Promise.all(asked);
-  return { outcomes, known: numbers };
+  return { outcomes, known: numbers, isLate };
 };

@@ -1,6 +1,7 @@
 import { type Row, SPAN } from './columns.ts';
 
-const HOT_WIDTH = SPAN.repeatsUsage + 1;
+/** What the totals of a trace read of a span. */
+export const HOT_WIDTH = SPAN.repeatsUsage + 1;
 /** Before them stand project and trace id. */
 const KEY_WIDTH = 2;
 

@@ -1,0 +1,218 @@
+import * as fc from 'fast-check';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { SignalBatch } from '../../../src/model/signal.ts';
+import type { Span } from '../../../src/model/span.ts';
+import { nowUnixNano } from '../../../src/model/time.ts';
+import { type Ask, connectDatabase, type Database } from '../../../src/store/postgres/connection.ts';
+import { migrate } from '../../../src/store/postgres/migrate.ts';
+import { eraseTraces } from '../../../src/store/postgres/signals/erase.ts';
+import { bringUpLateTotals, type LateTotals } from '../../../src/store/postgres/signals/late-totals.ts';
+import { findTrace } from '../../../src/store/postgres/signals/read-trace.ts';
+import { SIGNALS_SCHEMA } from '../../../src/store/postgres/signals/schema.ts';
+import type { LongTraces } from '../../../src/store/postgres/signals/totals.ts';
+import { createSignalWriter } from '../../../src/store/postgres/signals/writer.ts';
+import type { JoinedWrites } from '../../../src/store/signals/joined-writes.ts';
+import type { TraceDetail } from '../../../src/store/signals/query.ts';
+import { eventually } from '../../eventually.ts';
+import { type PostgresServer, startPostgres } from '../../postgres.ts';
+import { aFeedback, aScore, aSpan, aUnit, spanIdOf, T0, traceIdOf } from '../signals/factories.ts';
+import { openTemporary } from '../sqlite/temporary-store.ts';
+import { withoutLateTotals } from './temporary-stores.ts';
+
+let server: PostgresServer;
+let url: string;
+let database: Database;
+beforeAll(async () => {
+  server = await startPostgres();
+  url = server.create();
+  database = connectDatabase({ url, store: 'signal store', connections: 8 });
+  await migrate(database, SIGNALS_SCHEMA);
+});
+afterAll(async () => {
+  await database.close();
+  await server.remove();
+});
+const started: LateTotals[] = [];
+afterEach(async () => {
+  await Promise.all(started.splice(0).map((late) => late.stop()));
+});
+
+/** Brings up what is late, as a service does. */
+const bringUp = (of: Database = database): LateTotals => {
+  const late = bringUpLateTotals(of);
+  started.push(late);
+  return late;
+};
+/** Of a service that has no time for long traces. */
+const writer = (long: Partial<LongTraces> = {}, wake = () => {}): JoinedWrites =>
+  createSignalWriter(database, nowUnixNano, { ...withoutLateTotals, ...long, wake });
+const noTime: LongTraces['allowance'] = { isLeft: () => false, begin: () => () => {} };
+
+let drawn = 0;
+const ownTrace = (): string => traceIdOf((drawn += 1));
+const spansOf = (traceId: string, from: number, to: number): Span[] =>
+  Array.from({ length: to - from }, (_, n) => aSpan({ traceId, spanId: spanIdOf(from + n) }));
+const write = async (to: JoinedWrites, ...batches: Partial<SignalBatch>[]): Promise<void> => {
+  for (const batch of batches) await to.write(aUnit(batch));
+};
+const totalsOf = (traceId: string): string =>
+  server.run(`SELECT span_count FROM traces WHERE replace(trace_id::text, '-', '') = '${traceId}'`, url);
+const lateTraces = (): number => Number(server.run('SELECT count(*) FROM late_totals', url));
+const nothingIsLate = (): Promise<true> => eventually('no totals to be late', () => lateTraces() === 0);
+
+describe('late totals in PostgreSQL', () => {
+  it('are those of traces of more than 32 spans that find no time left; others come with their transaction', async () => {
+    const [long, short] = [ownTrace(), ownTrace()];
+    const busy = writer({ allowance: noTime });
+    await write(busy, { spans: [...spansOf(long, 0, 33), ...spansOf(short, 0, 31)] });
+    await write(busy, { spans: [...spansOf(long, 33, 34), ...spansOf(short, 31, 32)] });
+    expect([totalsOf(long), totalsOf(short), lateTraces()]).toEqual(['33', '32', 1]);
+    await write(busy, { spans: spansOf(short, 32, 33) }, { spans: spansOf(short, 33, 34) });
+    expect([totalsOf(short), lateTraces()]).toEqual(['33', 2]);
+    bringUp();
+    await nothingIsLate();
+    expect([totalsOf(long), totalsOf(short)]).toEqual(['34', '34']);
+    await write(writer(), { spans: spansOf(long, 34, 35) });
+    expect([totalsOf(long), lateTraces()]).toEqual(['35', 0]);
+  });
+
+  it('are those of more than 20,000 spans, whatever time is left, and of those that would overtake others', async () => {
+    const [large, long] = [ownTrace(), ownTrace()];
+    await write(writer(), { spans: spansOf(large, 0, 10_000) }, { spans: spansOf(large, 10_000, 20_000) });
+    await write(writer(), { spans: [...spansOf(large, 20_000, 20_001), ...spansOf(long, 0, 40)] });
+    expect([totalsOf(large), lateTraces()]).toEqual(['20001', 0]);
+    await write(writer(), { spans: spansOf(large, 20_001, 20_002) });
+    await write(writer({ mayWait: (isLarge) => !isLarge }), { spans: spansOf(long, 40, 41) });
+    expect([totalsOf(large), totalsOf(long), lateTraces()]).toEqual(['20001', '40', 2]);
+    expect(server.run('SELECT sum(is_large) FROM late_totals', url)).toBe('1');
+    bringUp();
+    await nothingIsLate();
+    expect([totalsOf(large), totalsOf(long)]).toEqual(['20002', '41']);
+  });
+
+  it('are those of many traces with some spans each, beyond 16,384 spans that a transaction reads', async () => {
+    const ids = Array.from({ length: 600 }, ownTrace);
+    await write(writer(), { spans: ids.flatMap((id) => spansOf(id, 0, 30)) });
+    await write(writer({ allowance: noTime }), { spans: ids.flatMap((id) => spansOf(id, 30, 31)) });
+    expect(lateTraces()).toBe(600 - Math.floor(16_384 / 30));
+    bringUp();
+    await nothingIsLate();
+    for (const id of [ids[0], ids[599]]) expect(totalsOf(id ?? '')).toBe('31');
+  });
+
+  it('show what is said of their trace at once, and go with it', async () => {
+    const [judged, gone] = [ownTrace(), ownTrace()];
+    const busy = writer({ allowance: noTime });
+    await write(busy, { spans: [...spansOf(judged, 0, 40), ...spansOf(gone, 0, 40)] });
+    await write(busy, {
+      spans: [...spansOf(judged, 40, 41), ...spansOf(gone, 40, 41)],
+      scores: [aScore({ scoreId: `of ${judged}`, traceId: judged, value: 0.5 })],
+      feedback: [aFeedback({ feedbackId: `of ${judged}`, traceId: judged })],
+    });
+    const shown = (await findTrace(database.ask, judged, 'all', false)) as TraceDetail;
+    expect(shown.trace).toMatchObject({ spanCount: 40, scores: [{ scorerId: 'answered', mean: 0.5 }] });
+    expect(
+      server.run(
+        `SELECT facet FROM trace_facets WHERE facet IN (18, 19) AND replace(trace_id::text, '-', '') = '${judged}' ORDER BY 1`,
+        url,
+      ),
+    ).toBe('18\n19');
+    await database.transaction((ask) => eraseTraces(ask, [gone], 'all'));
+    expect(lateTraces()).toBe(1);
+    bringUp();
+    await nothingIsLate();
+    expect([totalsOf(judged), totalsOf(gone)]).toEqual(['41', '']);
+  });
+
+  it('are what all spans give, whoever of two services wrote and added up which, in any order', async () => {
+    const step = fc.record({
+      trace: fc.nat(2),
+      from: fc.nat(60),
+      spans: fc.integer({ min: 1, max: 50 }),
+      user: fc.constantFrom('ann', 'bob', undefined),
+      start: fc.nat(3),
+      isBusy: fc.boolean(),
+      score: fc.option(fc.nat(3), { nil: undefined }),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 14 }), async (steps) => {
+        const ids = [ownTrace(), ownTrace(), ownTrace()];
+        const [one, other] = [bringUp(), bringUp()];
+        const { store, remove } = await openTemporary();
+        try {
+          const busy = writer({ allowance: noTime }, one.wake);
+          const idle = writer({}, other.wake);
+          for (const { trace, from, spans, user, start, isBusy, score } of steps) {
+            const traceId = ids[trace] ?? '';
+            const batch: Partial<SignalBatch> = {
+              spans: spansOf(traceId, from, from + spans).map((span) => ({
+                ...span,
+                startTime: T0 + BigInt(start),
+                correlation: { ...span.correlation, ...(user === undefined ? {} : { userId: user }) },
+              })),
+              scores:
+                score === undefined ? [] : [aScore({ scoreId: `${traceId}/${score}`, traceId, value: score / 3 })],
+            };
+            await write(isBusy ? busy : idle, batch);
+            await store.write(aUnit(batch));
+          }
+          await nothingIsLate();
+          for (const id of ids) {
+            const expected = (await store.findTrace(id, 'all', false)) as TraceDetail | undefined;
+            const found = (await findTrace(database.ask, id, 'all', false)) as TraceDetail | undefined;
+            expect(found).toEqual(expected);
+          }
+        } finally {
+          await remove();
+          await Promise.all(started.splice(0).map((late) => late.stop()));
+        }
+      }),
+      { numRuns: 8 },
+    );
+  });
+
+  describe('that are being added up when their trace', () => {
+    /** Brings up one late trace, and does something when its spans are read and its totals not yet written. */
+    const meanwhile = async (work: (traceId: string) => Promise<void>): Promise<string> => {
+      const traceId = ownTrace();
+      await write(
+        writer({ allowance: noTime }),
+        { spans: spansOf(traceId, 0, 40) },
+        { spans: spansOf(traceId, 40, 41) },
+      );
+      expect(lateTraces()).toBe(1);
+      let isDone = false;
+      const ask: Ask = async (sql, values) => {
+        const rows = await database.ask(sql, values);
+        if (sql.includes('ORDER BY s.span_id') && !isDone) {
+          isDone = true;
+          await work(traceId);
+        }
+        return rows as never;
+      };
+      bringUp({ ...database, ask });
+      await nothingIsLate();
+      expect(isDone).toBe(true);
+      return traceId;
+    };
+
+    it('changes are added up once more', async () => {
+      const traceId = await meanwhile((id) => write(writer({ allowance: noTime }), { spans: spansOf(id, 41, 43) }));
+      expect(totalsOf(traceId)).toBe('43');
+    });
+
+    it('is brought up with another transaction stay as those left them', async () => {
+      const traceId = await meanwhile((id) => write(writer(), { spans: spansOf(id, 41, 43) }));
+      await Promise.all(started.splice(0).map((late) => late.stop()));
+      expect(totalsOf(traceId)).toBe('43');
+    });
+
+    it('is deleted are gone', async () => {
+      const traceId = await meanwhile(async (id) => {
+        await database.transaction((within) => eraseTraces(within, [id], 'all'));
+      });
+      await Promise.all(started.splice(0).map((late) => late.stop()));
+      expect(totalsOf(traceId)).toBe('');
+    });
+  });
+});
