@@ -19,6 +19,7 @@ import { startClickHouse } from '../test/clickhouse.ts';
 import { startPostgres } from '../test/postgres.ts';
 import { percent, spread } from './pairs.ts';
 import { measureStore, realisticBatches } from './store-limit.ts';
+import { withoutLateTotals as clickhouseWithoutLateTotals } from '../src/store/clickhouse/signals/totals.ts';
 import { withoutLateTotals } from '../test/store/postgres/temporary-stores.ts';
 
 const pairs = Number(process.argv[2] ?? 3);
@@ -131,7 +132,7 @@ const recordClickHouse = (server: Awaited<ReturnType<typeof startClickHouse>>) =
     writer: joinWrites({
       store: 'bench',
       prepare: prepareSpan,
-      write: (group) => writeGroup(recording, group, versions, nowUnixNano()),
+      write: (group) => writeGroup(recording, group, versions, nowUnixNano(), clickhouseWithoutLateTotals),
     }),
     replay: async () => {
       for (const round of rounds) await Promise.all(round.map((again) => again()));

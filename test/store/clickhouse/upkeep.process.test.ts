@@ -6,6 +6,7 @@ import { cleanTables } from '../../../src/store/clickhouse/signals/clean.ts';
 import { eraseTraces, trimSlice } from '../../../src/store/clickhouse/signals/erase.ts';
 import { openClickHouseSignalStore } from '../../../src/store/clickhouse/signals/open.ts';
 import { repairTotals } from '../../../src/store/clickhouse/signals/repair.ts';
+import { withoutLateTotals } from '../../../src/store/clickhouse/signals/totals.ts';
 import { sharingOver } from '../../../src/store/clickhouse/signals/sharing.ts';
 import { createVersions } from '../../../src/store/clickhouse/signals/versions.ts';
 import { prepareSpan, writeGroup } from '../../../src/store/clickhouse/signals/write-group.ts';
@@ -52,8 +53,15 @@ const endingBeforeRemoval = (database: Database, table: string): Database => ({
 });
 const versions = createVersions(nowUnixNano);
 const write = (database: Database, unit: WriteUnit) =>
-  writeGroup(database, [{ unit, spans: unit.batch.spans.map(prepareSpan) }], versions, nowUnixNano());
-const repair = (database: Database): Promise<number> => repairTotals(database, versions, nowUnixNano());
+  writeGroup(
+    database,
+    [{ unit, spans: unit.batch.spans.map(prepareSpan) }],
+    versions,
+    nowUnixNano(),
+    withoutLateTotals,
+  );
+const repair = (database: Database): Promise<number> =>
+  repairTotals(database, versions, nowUnixNano(), withoutLateTotals);
 
 const judged = (n: number, of: { readonly trace?: number; readonly value?: number } = {}) =>
   aUnit({

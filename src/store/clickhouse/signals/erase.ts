@@ -6,7 +6,7 @@ import type { Database, Params } from '../connection.ts';
 import { type Key, keyText, keyType, ofTraces, portions, readKey, type TraceKey } from './keyed.ts';
 import { inReach } from './reach.ts';
 import { FEEDBACK, LOGS, METRICS, NOTES, SCORES, SPANS, type Table } from './tables.ts';
-import { raiseEpochs, writeTotals } from './totals.ts';
+import { raiseEpochs, withoutLateTotals, writeTogether, writeTotals } from './totals.ts';
 import type { Versions } from './versions.ts';
 
 /**
@@ -42,7 +42,7 @@ const removeTraces = async (database: Database, keys: readonly TraceKey[], versi
     await removeRows(database, SPANS, ofTraces(portion, to, 'r.'), to.params);
   }
   await raiseEpochs(database, keys, versions);
-  await writeTotals(database, keys, versions);
+  await writeTogether(database, keys, versions);
 };
 
 const named = [SCORES, FEEDBACK, NOTES, LOGS] as const;
@@ -145,7 +145,7 @@ export const trimSlice = async (
     rows += old.length;
   }
   await raiseEpochs(database, [...judged.values()], versions);
-  await writeTotals(database, [...judged.values()], versions);
+  await writeTotals(database, [...judged.values()], versions, withoutLateTotals);
   const old = await database.ask<[string]>(
     `SELECT trace_id FROM traces FINAL WHERE project = {project:String} AND start_ns < {before:Int64}
      ORDER BY start_ns, trace_id LIMIT {limit:UInt32}`,

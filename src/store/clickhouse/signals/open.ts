@@ -11,6 +11,7 @@ import { clickhouseEngine } from './capabilities.ts';
 import { cleanTables } from './clean.ts';
 import { eraseTraces, trimSlice } from './erase.ts';
 import { evaluationRecords } from './evaluation.ts';
+import { bringUpLateTotals } from './late-totals.ts';
 import { movingOver } from './move.ts';
 import { probeSpan } from './probe.ts';
 import { signalReads } from './reads.ts';
@@ -74,16 +75,17 @@ export const openClickHouseSignalStore = async ({
   });
   const { ask, run } = database;
   const versions = createVersions(nowUnixNano);
+  const late = bringUpLateTotals(database, versions);
   const writer = joinWrites({
     store,
     prepare: prepareSpan,
-    write: (group) => writeGroup(database, group, versions, nowUnixNano()),
+    write: (group) => writeGroup(database, group, versions, nowUnixNano(), late.long),
   });
   const sharing = sharingOver(database, versions);
   const rounds = [
     startRounds({
       ...{ duty: 'totals', everyMs, sharing },
-      work: async () => void (await repairTotals(inBackground, versions, nowUnixNano())),
+      work: async () => void (await repairTotals(inBackground, versions, nowUnixNano(), late.patient)),
     }),
     startRounds({ ...{ duty: 'cleaning', everyMs, sharing }, work: () => cleanTables(inBackground, nowUnixNano()) }),
   ];
@@ -120,7 +122,7 @@ export const openClickHouseSignalStore = async ({
     close: () =>
       (closing ??= (async () => {
         const written = writer.close();
-        await Promise.all([written, ...rounds.map(({ stop }) => stop())]);
+        await Promise.all([written, late.stop(), ...rounds.map(({ stop }) => stop())]);
         await Promise.all([database.close(), inBackground.close()]);
       })()),
   };

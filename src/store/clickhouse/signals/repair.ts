@@ -2,7 +2,7 @@ import type { Database } from '../connection.ts';
 import type { TraceKey } from './keyed.ts';
 import { NO_PROJECT } from './reach.ts';
 import { CHECKED, EPOCHS } from './tables.ts';
-import { EPOCH_BITS, raiseEpochs, writeTotals } from './totals.ts';
+import { EPOCH_BITS, type LongTraces, raiseEpochs, writeTotals } from './totals.ts';
 import type { Versions } from './versions.ts';
 
 /** What was written so long before the last round is looked at once more: an insert may have taken its time, in milliseconds. */
@@ -37,9 +37,15 @@ const BEHIND = `SELECT project, trace, sum(t.due) AS wanted, max(t.held) AS foun
 /**
  * Brings totals up to their spans and judgements that a crash between two inserts left behind. Looks at what was written since the last
  * round, and in the first one at everything.
+ * @param long leaves nothing for later
  * @returns how many traces were repaired
  */
-export const repairTotals = async (database: Database, versions: Versions, nowNs: bigint): Promise<number> => {
+export const repairTotals = async (
+  database: Database,
+  versions: Versions,
+  nowNs: bigint,
+  long: LongTraces,
+): Promise<number> => {
   const { ask, insert } = database;
   const [[checked] = ['0']] = await ask<[string]>(`SELECT max(until) FROM ${CHECKED.table}`);
   const back = BigInt(checked) - BigInt(AGAIN_MS) * NANOS_PER_MILLI;
@@ -50,7 +56,7 @@ export const repairTotals = async (database: Database, versions: Versions, nowNs
   const keysOf = (some: typeof behind): TraceKey[] => some.map(([project, traceId]): TraceKey => [project, traceId]);
   // What was added up before, and is there no more, would have the larger version.
   await raiseEpochs(database, keysOf(behind.filter(([, , isAhead]) => isAhead === 1)), versions);
-  await writeTotals(database, keysOf(behind), versions);
+  await writeTotals(database, keysOf(behind), versions, long);
   if (behind.length < MOST_REPAIRED) await insert(CHECKED, [[nowNs]]);
   return behind.length;
 };

@@ -2,8 +2,10 @@ import type { FeedbackKind } from '../../../model/signal.ts';
 import { feedbackCount, type Judgements, judgementsOf, noJudgements } from '../../signals/judgements.ts';
 import { storedFacet } from '../../signals/rows/codes.ts';
 import { CONTEXT_COLUMNS, type Row, SPAN } from '../../signals/rows/columns.ts';
-import { groupSpans } from '../../signals/rows/held-spans.ts';
-import { totalColumns, totalRows } from '../../signals/rows/total-rows.ts';
+import { fewSpans, LONG_TRACES } from '../../signals/late-totals.ts';
+import { groupSpans, HOT_WIDTH } from '../../signals/rows/held-spans.ts';
+import { sumRows, totalColumns, totalRows } from '../../signals/rows/total-rows.ts';
+import type { TraceTotals } from '../../signals/trace-totals.ts';
 import type { Ask, Database } from '../connection.ts';
 import type { ValueRow } from '../row-binary.ts';
 import { askTraces, keyText, portions, type TraceKey } from './keyed.ts';
@@ -85,69 +87,180 @@ const removedRow = ([project, traceId]: TraceKey, version: bigint): ValueRow =>
     return type === 'String' ? '' : 0;
   });
 
-/** The epochs of traces, of those that have one: what was raised, and what their totals stand at. */
-const readEpochs = async (ask: Ask, keys: readonly TraceKey[], versions: Versions): Promise<Map<string, bigint>> => {
-  const epochs = await askTraces<[string, string, string]>(
+/** What totals of a trace stand at. */
+type Standing = {
+  /** What was raised, or stands in them. */
+  readonly epoch: bigint;
+  /** Spans that they count, at the most. */
+  readonly spans: number;
+};
+
+/** How traces stand, those that have an epoch. */
+const readStanding = async (
+  ask: Ask,
+  keys: readonly TraceKey[],
+  versions: Versions,
+): Promise<ReadonlyMap<string, Standing>> => {
+  const found = await askTraces<[string, string, string, string]>(
     ask,
     keys,
     '',
     (isOfTraces) =>
-      `SELECT project, trace_id, max(epoch) FROM (
-         SELECT project, trace_id, epoch FROM ${EPOCHS.table} WHERE ${isOfTraces}
-         UNION ALL SELECT project, trace_id, toUInt64(bitShiftRight(version, ${EPOCH_BITS})) FROM traces WHERE ${isOfTraces}
+      `SELECT project, trace_id, max(epoch), max(spans) FROM (
+         SELECT project, trace_id, epoch, 0 AS spans FROM ${EPOCHS.table} WHERE ${isOfTraces}
+         UNION ALL SELECT project, trace_id, toUInt64(bitShiftRight(version, ${EPOCH_BITS})), span_count FROM traces WHERE ${isOfTraces}
        ) GROUP BY project, trace_id`,
   );
-  for (const [, , epoch] of epochs) versions.reach(BigInt(epoch));
-  return new Map(epochs.map(([project, trace, epoch]) => [keyText([project, trace]), BigInt(epoch)]));
+  for (const [, , epoch] of found) versions.reach(BigInt(epoch));
+  return new Map(
+    found.map(([project, trace, epoch, spans]) => [
+      keyText([project, trace]),
+      { epoch: BigInt(epoch), spans: Number(spans) },
+    ]),
+  );
 };
 
-const writePortion = async (
-  { ask, insert }: Database,
-  keys: readonly TraceKey[],
-  versions: Versions,
-): Promise<void> => {
-  // Read before the spans: a writer that sees the epoch of a removal then also sees that what it removed is gone.
-  const epochOf = await readEpochs(ask, keys, versions);
-  const sums: Sums = new Map();
-  const [spans, judgements] = await Promise.all([
-    // The index of trace ids leaves out no row of a key and another of the same, so nothing has to be read beside what it names.
-    askTraces<Row>(
-      ask,
-      keys,
-      's.',
-      (isOfTraces) =>
-        `SELECT s.project, s.trace_id, ${HOT}, ${CONTEXTS}, s.version FROM spans AS s FINAL WHERE ${isOfTraces}
-         SETTINGS use_skip_indexes_if_final_exact_mode = 0`,
-    ),
-    readJudgements(ask, keys, sums),
-  ]);
+/** Totals of a trace with their version. @param sum of the versions of all that is added up */
+const totalsRow = (key: TraceKey, total: TraceTotals, judged: Judgements, epoch: bigint, sum: bigint): ValueRow => {
+  const facets = [...new Set(total.facets.map((facet) => facetText(storedFacet(facet))))];
+  const version = (epoch << EPOCH_BITS) + sum;
+  return [...key, ...totalColumns(total, judged), facets, new Map(judged.latestMeans), version, NOT_DELETED];
+};
+
+/** What is read of spans for their totals: key, figures, context, version. */
+const SPAN_READ = `s.project, s.trace_id, ${HOT}, ${CONTEXTS}, s.version FROM spans AS s FINAL`;
+// The index of trace ids leaves out no row of a key and another of the same, so nothing has to be read beside what it names.
+const SPAN_SETTINGS = 'SETTINGS use_skip_indexes_if_final_exact_mode = 0';
+
+/** Takes the version off rows of spans, and adds it to the sum of their trace. */
+const takeVersions = (spans: readonly Row[], sums: Sums, versions: Versions): void => {
   for (const row of spans) {
     const version = BigInt(row.pop() as string);
     versions.reach(version);
     add(sums, keyOf(row), version);
   }
+};
+
+/** @param standing was read before: a writer that sees the epoch of a removal then also sees that what it removed is gone */
+const writePortion = async (
+  { ask, insert }: Database,
+  keys: readonly TraceKey[],
+  standing: ReadonlyMap<string, Standing>,
+  versions: Versions,
+): Promise<void> => {
+  const sums: Sums = new Map();
+  const [spans, judgements] = await Promise.all([
+    askTraces<Row>(ask, keys, 's.', (isOfTraces) => `SELECT ${SPAN_READ} WHERE ${isOfTraces} ${SPAN_SETTINGS}`),
+    readJudgements(ask, keys, sums),
+  ]);
+  takeVersions(spans, sums, versions);
   const held = groupSpans(spans.map(withTimes), keyOf);
   const rows = keys.flatMap((key): ValueRow[] => {
     const name = keyText(key);
-    const epoch = epochOf.get(name);
-    const version = ((epoch ?? 0n) << EPOCH_BITS) + (sums.get(name) ?? 0n);
+    const epoch = standing.get(name)?.epoch;
+    const sum = sums.get(name) ?? 0n;
     const own = held.get(name);
     // Without an epoch there are no totals that could be removed: judgements came before their spans.
-    if (own === undefined) return epoch === undefined ? [] : [removedRow(key, version)];
+    if (own === undefined) return epoch === undefined ? [] : [removedRow(key, (epoch << EPOCH_BITS) + sum)];
     const judged = judgements.get(name) ?? noJudgements;
-    const total = totalRows(own.spans, own.contexts, judged);
-    const facets = [...new Set(total.facets.map((facet) => facetText(storedFacet(facet))))];
-    return [[...key, ...totalColumns(total, judged), facets, new Map(judged.latestMeans), version, NOT_DELETED]];
+    return [totalsRow(key, totalRows(own.spans, own.contexts, judged), judged, epoch ?? 0n, sum)];
   });
   await insert(TRACES, rows);
 };
+
+/** Spans that are read at once of one trace. */
+const PIECE_SPANS = 4_000;
+const SPAN_ID = KEY_WIDTH + SPAN.spanId;
+
+/**
+ * Brings the totals of one trace up to its spans, which are read in pieces: what is read at once stays small, however many there are.
+ * @param pace is awaited before each piece, and is given its work
+ */
+const writeSum = async ({ ask, insert }: Database, key: TraceKey, versions: Versions, pace: Pace): Promise<void> => {
+  const [project, traceId] = key;
+  const name = keyText(key);
+  // Read before the spans, as for those that are read together.
+  const standing = await readStanding(ask, [key], versions);
+  const epoch = standing.get(name)?.epoch;
+  const sums: Sums = new Map();
+  const sum = sumRows();
+  let after = '';
+  for (let hasMore = true; hasMore; )
+    await pace(async () => {
+      const piece = await ask<Row>(
+        `SELECT ${SPAN_READ} WHERE s.project = {project:String} AND s.trace_id = {traceId:String} AND s.span_id > {after:String}
+         ORDER BY s.span_id LIMIT ${PIECE_SPANS} ${SPAN_SETTINGS}`,
+        { project, traceId, after },
+      );
+      takeVersions(piece, sums, versions);
+      for (const row of piece)
+        sum.add(withTimes(row).slice(KEY_WIDTH, KEY_WIDTH + HOT_WIDTH), row.slice(KEY_WIDTH + HOT_WIDTH));
+      after = (piece.at(-1)?.[SPAN_ID] as string | undefined) ?? after;
+      hasMore = piece.length === PIECE_SPANS;
+    });
+  const judged = (await readJudgements(ask, [key], sums)).get(name) ?? noJudgements;
+  const summed = sums.get(name) ?? 0n;
+  if (sum.spans() > 0) await insert(TRACES, [totalsRow(key, sum.totals(judged), judged, epoch ?? 0n, summed)]);
+  else if (epoch !== undefined) await insert(TRACES, [removedRow(key, (epoch << EPOCH_BITS) + summed)]);
+};
+
+/** Does a piece of work on a long trace, when its time has come. */
+export type Pace = (work: () => Promise<void>) => Promise<void>;
+
+/** What is done with long traces. */
+export type LongTraces = {
+  /** Notes a trace, whose totals then follow, or leaves it to the caller. @returns whether it was noted */
+  readonly later: (key: TraceKey, spans: number) => boolean;
+  readonly pace: Pace;
+};
+/** All totals come at once. */
+export const withoutLateTotals: LongTraces = { later: () => false, pace: (work) => work() };
+
+/** Brings the totals of traces up together: of those whose spans are few, or were removed. */
+export const writeTogether = async (
+  database: Database,
+  keys: readonly TraceKey[],
+  versions: Versions,
+): Promise<void> => {
+  for (const portion of portions(keys))
+    await writePortion(database, portion, await readStanding(database.ask, portion, versions), versions);
+};
+
+/** Brings the totals of one trace up, however many spans it has. */
+export const writeLong = (
+  database: Database,
+  key: TraceKey,
+  spans: number,
+  versions: Versions,
+  pace: Pace,
+): Promise<void> =>
+  spans > LONG_TRACES.spansAtOnce
+    ? writeSum(database, key, versions, pace)
+    : pace(() => writeTogether(database, [key], versions));
 
 /**
  * Brings the totals of traces up to their spans and judgements; a trace without a span goes. All that changes a trace is inserted before
  * this is called: of several writers the one that reads last has then read everything, and its row has the largest version.
  */
-export const writeTotals = async (database: Database, keys: readonly TraceKey[], versions: Versions): Promise<void> => {
-  for (const portion of portions(keys)) await writePortion(database, portion, versions);
+export const writeTotals = async (
+  database: Database,
+  keys: readonly TraceKey[],
+  versions: Versions,
+  { later, pace }: LongTraces,
+): Promise<void> => {
+  const isFew = fewSpans(keys.length);
+  const long: { readonly key: TraceKey; readonly spans: number }[] = [];
+  for (const portion of portions(keys)) {
+    const standing = await readStanding(database.ask, portion, versions);
+    const few = portion.filter((key) => {
+      const { spans } = standing.get(keyText(key)) ?? { spans: 0 };
+      if (isFew(spans)) return true;
+      long.push({ key, spans });
+      return false;
+    });
+    await writePortion(database, few, standing, versions);
+  }
+  for (const { key, spans } of long) if (!later(key, spans)) await writeLong(database, key, spans, versions, pace);
 };
 
 /**
@@ -160,7 +273,7 @@ export const raiseEpochs = async (
   versions: Versions,
 ): Promise<void> => {
   if (keys.length === 0) return;
-  await readEpochs(ask, keys, versions);
+  await readStanding(ask, keys, versions);
   const epoch = versions.take();
   await insert(
     EPOCHS,

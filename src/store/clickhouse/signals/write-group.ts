@@ -25,7 +25,7 @@ import { WORD_BYTES } from './capabilities.ts';
 import { knownKeys } from './ingest-keys.ts';
 import { askKeys, keyText, type TraceKey } from './keyed.ts';
 import { FEEDBACK, INGEST_KEYS, LOGS, METRICS, NOTES, SCORES, SPANS, type Table } from './tables.ts';
-import { raiseEpochs, writeTotals } from './totals.ts';
+import { type LongTraces, raiseEpochs, writeTotals } from './totals.ts';
 import { type Versions, VERSION_STEP } from './versions.ts';
 
 const LIVES = 0;
@@ -143,6 +143,7 @@ export const writeGroup = async (
   group: readonly PreparedUnit<ValueRow>[],
   versions: Versions,
   nowNs: bigint,
+  long: LongTraces,
 ): Promise<readonly WriteOutcome[]> => {
   const { ask, insert } = database;
   const outcomes = await claimKeys(
@@ -188,7 +189,7 @@ export const writeGroup = async (
   const left = [...scores.left, ...feedback.left];
   for (const key of [...scores.judged, ...feedback.judged, ...left]) touch(key);
   await raiseEpochs(database, left, versions);
-  await writeTotals(database, [...touched.values()], versions);
+  await writeTotals(database, [...touched.values()], versions, long);
   await insert(
     INGEST_KEYS,
     going.flatMap(({ ingestKey, batch }) => (ingestKey === undefined ? [] : [[ingestKey, receivedAt(batch) ?? nowNs]])),

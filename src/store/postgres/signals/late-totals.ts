@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createAllowance } from '../../signals/allowance.ts';
-import { LONG_TRACES } from '../../signals/late-totals.ts';
+import { type Lane, LONG_TRACES, startLane } from '../../signals/late-totals.ts';
 import type { Database } from '../connection.ts';
 import { hex } from './statement.ts';
 import { type LockedTrace, type LongTraces, sumTrace, writeSum } from './totals.ts';
@@ -80,65 +80,19 @@ export const bringUpLateTotals = ({ ask, transaction }: Database): LateTotals =>
     });
   };
 
-  /** Adds up one trace after the other, until it is stopped. @param isLarge 1 for those of very many spans */
-  const startLane = (isLarge: number) => {
-    let mayWait = true;
-    let isNoted = false;
-    let endPause = (): void => {};
-    const pause = (): Promise<void> =>
-      new Promise((resolve) => {
-        const timer = setTimeout(resolve, LOOK_MS).unref();
-        endPause = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
-    const run = async (): Promise<void> => {
-      while (!signal.aborted) {
-        isNoted = false;
-        try {
-          const claimed = await claim(isLarge);
-          if (claimed !== undefined) {
-            mayWait = true;
-            await addUp(claimed);
-            continue;
-          }
-          if (isNoted) continue; // meanwhile
-          mayWait = false;
-        } catch {
-          // The store is away, or is being closed.
-        }
-        if (!signal.aborted) await pause();
-      }
-    };
-    const ended = run();
-    return {
-      ended,
-      mayWait: () => mayWait,
-      wake: () => {
-        isNoted = true;
-        mayWait = true;
-        endPause();
-      },
-      stop: () => endPause(),
-    };
-  };
-  const others = startLane(0);
-  const large = startLane(1);
-  const lanes = [others, large];
+  const [others, large] = [0, 1].map((isLarge) =>
+    startLane({ next: () => claim(isLarge), work: addUp, signal, lookMs: LOOK_MS }),
+  ) as [Lane, Lane];
 
   return {
     allowance,
     mayWait: (isLarge) => (isLarge ? large : others).mayWait(),
     wake: () => {
-      for (const { wake } of lanes) wake();
+      for (const { wake } of [others, large]) wake();
     },
     stop: async () => {
       stopping.abort();
-      for (const { stop, ended } of lanes) {
-        stop();
-        await ended;
-      }
+      await Promise.all([others.ended, large.ended]);
     },
   };
 };

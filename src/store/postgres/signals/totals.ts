@@ -1,7 +1,7 @@
 import type { FeedbackKind } from '../../../model/signal.ts';
 import type { Allowance } from '../../signals/allowance.ts';
 import { feedbackCount, type Judgements, judgementsOf, noJudgements } from '../../signals/judgements.ts';
-import { FEW_SPANS, LONG_TRACES } from '../../signals/late-totals.ts';
+import { fewSpans, LONG_TRACES } from '../../signals/late-totals.ts';
 import { storedFacet } from '../../signals/rows/codes.ts';
 import { CONTEXT_COLUMNS, type Row } from '../../signals/rows/columns.ts';
 import { groupSpans, type HeldSpans, HOT_WIDTH } from '../../signals/rows/held-spans.ts';
@@ -320,14 +320,13 @@ export const writeTotals = async (
 ): Promise<boolean> => {
   const plan = newPlan();
   const late: LockedTrace[] = [];
-  let room: number = FEW_SPANS.together;
-  for (const trace of await locking) {
+  const locked = await locking;
+  const isFew = fewSpans(locked.length);
+  for (const trace of locked) {
     const touched = touchedOf(trace.row);
     if (touched?.spansChanged !== true) planSaid(plan, trace);
-    else if (trace.spanCount <= FEW_SPANS.ofTrace && trace.spanCount <= room) {
-      room -= trace.spanCount;
-      plan.few.push(trace);
-    } else if (isLarge(trace) || mayWait(false) || !allowance.isLeft()) {
+    else if (isFew(trace.spanCount)) plan.few.push(trace);
+    else if (isLarge(trace) || mayWait(false) || !allowance.isLeft()) {
       late.push(trace);
       if (touched.judgementsChanged) plan.said.push(trace);
     } else {

@@ -6,7 +6,7 @@ import { storedFacet } from '../../signals/rows/codes.ts';
 import { columnsOf, insertTogether } from '../insert-present.ts';
 import { lateTracesOf } from './late-traces.ts';
 import { updateChanged } from '../update-changed.ts';
-import { FEW_SPANS, LATE_SLICE_MS, LONG_TRACES } from '../../signals/late-totals.ts';
+import { fewSpans, LATE_SLICE_MS, LONG_TRACES } from '../../signals/late-totals.ts';
 import { createAllowance } from '../../signals/allowance.ts';
 import { judgedColumns, TOTAL_COLUMNS, totalColumns, totalRows } from '../../signals/rows/total-rows.ts';
 import { CONTEXT_COLUMNS, type Column, type Row, SPAN } from '../../signals/rows/columns.ts';
@@ -186,20 +186,17 @@ export const projectionOf = (
     return new Map(storedTraces.all(textOfList(stored)).map((row) => [Number(row[KEPT.length]), row]));
   };
 
-  /** Spans of the traces that have few of them, by the numbers of the traces; all together, at most so many more. */
+  /** Spans of the traces that have few of them, by the numbers of the traces. */
   const readFew = (
     traces: readonly TouchedTrace[],
     stored: ReadonlyMap<number, Row>,
-    room: { spans: number },
+    isFew: (spans: number) => boolean,
   ): ReadonlyMap<number, Row[]> => {
     const few = new Map<number, Row[]>();
     for (const { trace, spansChanged, atHand } of traces) {
       const row = stored.get(trace);
       if (spansChanged !== true || atHand !== undefined || row === undefined) continue;
-      const spans = Number(row[SPAN_COUNT]);
-      if (spans > FEW_SPANS.ofTrace || spans > room.spans) continue;
-      room.spans -= spans;
-      few.set(trace, []);
+      if (isFew(Number(row[SPAN_COUNT]))) few.set(trace, []);
     }
     if (few.size === 0) return few;
     for (const row of spansOfTraces.all(textOfList([...few.keys()]))) few.get(Number(row[SPAN.trace]))?.push(row);
@@ -317,10 +314,10 @@ export const projectionOf = (
     if (touched.leftContext === true) keepContexts(touched.trace, sum.contexts());
   };
 
-  const projectSome = (traces: readonly TouchedTrace[], room: { spans: number }): void => {
+  const projectSome = (traces: readonly TouchedTrace[], isFew: (spans: number) => boolean): void => {
     const judgements = judgementsAmong(traces);
     const stored = storedAmong(traces);
-    const few = readFew(traces, stored, room);
+    const few = readFew(traces, stored, isFew);
     for (const touched of traces) {
       const { trace, atHand } = touched;
       const row = stored.get(trace);
@@ -367,9 +364,9 @@ export const projectionOf = (
       const changed = touched.filter(
         ({ spansChanged, judgementsChanged }) => spansChanged === true || judgementsChanged === true,
       );
-      const room = { spans: FEW_SPANS.together };
+      const isFew = fewSpans(changed.length);
       for (let from = 0; from < changed.length; from += TRACES_TOGETHER)
-        projectSome(changed.slice(from, from + TRACES_TOGETHER), room);
+        projectSome(changed.slice(from, from + TRACES_TOGETHER), isFew);
       flush();
     },
     settleLate: () => {
