@@ -1,23 +1,31 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createAllowance } from '../../signals/allowance.ts';
-import { type Lane, LONG_TRACES, startLane } from '../../signals/late-totals.ts';
+import { LONG_TRACES, startLane } from '../../signals/late-totals.ts';
+import type { Row } from '../../signals/rows/columns.ts';
 import type { Database } from '../connection.ts';
 import { hex } from './statement.ts';
-import { type LockedTrace, type LongTraces, sumTrace, writeSum } from './totals.ts';
+import { deleteOf, findAndLock, type LongTraces, sumTrace, traceKeyText, writeSum, writeWhole } from './totals.ts';
 
 /** How often is looked for totals that another service left behind, and after a failure, in milliseconds. */
 const LOOK_MS = 10_000;
-/** For so long nobody else adds up a trace that one has begun with, in seconds. One that takes longer may be added up twice. */
+/** For so long nobody else adds up a large trace that one has begun with, in seconds. One that takes longer may be added up twice. */
 const TURN_SECONDS = 60;
+/** Traces that are brought up together, at the most. */
+const TRACES_TOGETHER = 500;
 
+/** Traces in the order of their turns. */
+const NEXT = `SELECT project, ${hex('trace_id')}, spans FROM late_totals
+  WHERE spans <= ${LONG_TRACES.spansAtOnce} ORDER BY turn LIMIT ${TRACES_TOGETHER}`;
+const NEXT_LARGE = `SELECT project, trace_id FROM late_totals
+  WHERE spans > ${LONG_TRACES.spansAtOnce} AND turn <= clock_timestamp() ORDER BY turn LIMIT 1`;
+const CLAIM_LARGE = `UPDATE late_totals SET turn = clock_timestamp() + interval '${TURN_SECONDS} s'
+  WHERE (project, trace_id) IN (${NEXT_LARGE} FOR UPDATE SKIP LOCKED) RETURNING project, ${hex('trace_id')}, stamp`;
+const END_TURN =
+  'UPDATE late_totals SET turn = clock_timestamp() WHERE project = $1 AND trace_id = $2::uuid RETURNING 1';
+/** Of a trace that a service of an earlier release deleted. */
+const OF_NO_TRACE =
+  ' AND NOT EXISTS (SELECT 1 FROM traces AS t WHERE t.project = r.project AND t.trace_id = r.trace_id)';
 type Claimed = readonly [project: number, traceId: string, stamp: bigint];
-
-const CLAIM = `UPDATE late_totals SET turn = clock_timestamp() + interval '${TURN_SECONDS} s' WHERE (project, trace_id) IN (
-    SELECT project, trace_id FROM late_totals WHERE is_large = $1 AND turn <= clock_timestamp() ORDER BY turn LIMIT 1 FOR UPDATE SKIP LOCKED
-  ) RETURNING project, ${hex('trace_id')}, stamp`;
-const LOCK = `SELECT project, ${hex('trace_id')}, start_ns, span_count, facets FROM traces
-  WHERE project = $1 AND trace_id = $2::uuid FOR UPDATE`;
-const OF_TRACE = 'late_totals WHERE project = $1 AND trace_id = $2::uuid';
 
 export type LateTotals = LongTraces & {
   /** Totals were noted as late, and the transaction has committed. */
@@ -35,54 +43,74 @@ export const bringUpLateTotals = ({ ask, transaction }: Database): LateTotals =>
   const stopping = new AbortController();
   const { signal } = stopping;
 
-  const claim = async (isLarge: number): Promise<Claimed | undefined> => {
-    const [[isAny] = [false]] = await ask<[boolean]>(
-      'SELECT EXISTS (SELECT 1 FROM late_totals WHERE is_large = $1 AND turn <= clock_timestamp())',
-      [isLarge],
-    );
-    // Looking alone writes nothing: an idle service leaves the database alone.
-    if (!isAny) return undefined;
-    const [claimed] = await transaction((within) => within<Claimed>(CLAIM, [isLarge]));
-    return claimed;
+  /** Does work when there is time for it. */
+  const paced = async <T>(work: () => Promise<T>): Promise<T> => {
+    await sleep(allowance.msUntilLeft(), undefined, { signal });
+    const end = allowance.begin();
+    try {
+      return await work();
+    } finally {
+      end();
+    }
   };
 
+  /** Traces whose spans are read together. */
+  const next = async (): Promise<readonly Row[] | undefined> => {
+    const late = await ask<[number, string, number]>(NEXT);
+    let room: number = LONG_TRACES.spansAtOnce;
+    const fit = late.findIndex(([, , spans], place) => (room -= spans) < 0 && place > 0);
+    const taken = late.slice(0, fit === -1 ? late.length : fit);
+    return taken.length === 0 ? undefined : taken.map(([project, traceId]): Row => [project, traceId]);
+  };
+  const bringUp = (keys: readonly Row[]): Promise<void> =>
+    paced(() =>
+      transaction(async (within) => {
+        const locked = await findAndLock(within, keys);
+        const found = new Set(locked.map(({ row }) => traceKeyText(row)));
+        const gone = keys.filter((row) => !found.has(traceKeyText(row)));
+        if (gone.length > 0) await within(...deleteOf('late_totals', gone, OF_NO_TRACE));
+        if (locked.length === 0) return;
+        const noted = await within<[number, string]>(
+          ...deleteOf(
+            'late_totals',
+            locked.map(({ row }) => row),
+            ` RETURNING r.project, ${hex('r.trace_id')}`,
+          ),
+        );
+        // Others were brought up since they were read.
+        const isNoted = new Set(noted.map((row) => traceKeyText([...row])));
+        await writeWhole(
+          within,
+          locked.filter(({ row }) => isNoted.has(traceKeyText(row))),
+        );
+      }),
+    );
+
+  const nextLarge = async (): Promise<Claimed | undefined> => {
+    // Looking alone writes nothing: an idle service leaves the database alone.
+    if ((await ask(NEXT_LARGE)).length === 0) return undefined;
+    const [claimed] = await transaction((within) => within<Claimed>(CLAIM_LARGE));
+    return claimed;
+  };
   /** Adds up the spans of a trace, in pieces of their own, so that nobody waits for its row meanwhile. */
-  const addUp = async ([project, traceId, stamp]: Claimed): Promise<void> => {
+  const bringUpLarge = async ([project, traceId, stamp]: Claimed): Promise<void> => {
     const { sum, addPiece } = sumTrace(ask, [project, traceId]);
-    for (let hasMore = true; hasMore; ) {
-      await sleep(allowance.msUntilLeft(), undefined, { signal });
-      const end = allowance.begin();
-      try {
-        hasMore = await addPiece();
-      } finally {
-        end();
-      }
-    }
-    signal.throwIfAborted();
+    while (await paced(addPiece));
     await transaction(async (within) => {
-      const [found] = await within<[number, string, bigint, number, string]>(LOCK, [project, traceId]);
-      if (found === undefined) return; // deleted, and so is the note
-      const isSettled =
-        (await within(`DELETE FROM ${OF_TRACE} AND stamp = $3 RETURNING 1`, [project, traceId, stamp])).length > 0;
+      const [locked] = await findAndLock(within, [[project, traceId]]);
+      if (locked === undefined) return; // deleted, and so is the note
+      const settled = await within(
+        ...deleteOf('late_totals', [[project, traceId]], ` AND r.stamp = ${stamp} RETURNING 1`),
+      );
+      if (settled.length > 0) return writeSum(within, locked, sum);
       // What changed meanwhile is added up in another turn. Where the note is gone, another has brought the totals up.
-      const isBehind =
-        !isSettled &&
-        (
-          await within(
-            `UPDATE late_totals SET turn = clock_timestamp() WHERE project = $1 AND trace_id = $2::uuid RETURNING 1`,
-            [project, traceId],
-          )
-        ).length > 0;
-      if (!isSettled && (!isBehind || sum.spans() === 0)) return;
-      const [, , startNs, spanCount, facets] = found;
-      const locked: LockedTrace = { row: [project, traceId], startNs, spanCount, facets };
-      await writeSum(within, locked, sum);
+      const isBehind = (await within(END_TURN, [project, traceId])).length > 0;
+      if (isBehind && sum.spans() > 0) await writeSum(within, locked, sum);
     });
   };
 
-  const [others, large] = [0, 1].map((isLarge) =>
-    startLane({ next: () => claim(isLarge), work: addUp, signal, lookMs: LOOK_MS }),
-  ) as [Lane, Lane];
+  const others = startLane({ next, work: bringUp, signal, lookMs: LOOK_MS });
+  const large = startLane({ next: nextLarge, work: bringUpLarge, signal, lookMs: LOOK_MS });
 
   return {
     allowance,

@@ -74,8 +74,7 @@ const MEANS: Columns = [
   ['trace_id', 'uuid'],
   ['mean', 'float8'],
 ];
-/** 1 for a trace of very many spans. */
-const LATE: Columns = [...TRACE_KEY, ['is_large', 'int4']];
+const LATE: Columns = [...TRACE_KEY, ['spans', 'int4']];
 
 type Stored = ReturnType<typeof storedFacet>;
 const FEEDBACK_FACET = storedFacet(['feedback', 'thumbs'])[0];
@@ -90,9 +89,17 @@ const judgedFacets = ({ feedback, latestMeans }: Judgements): Stored[] =>
 /** A trace as the key of a map. */
 export const traceKeyText = ([project, traceId]: Row): string => `${String(project)}/${String(traceId)}`;
 
+type LockedRow = [project: number, trace: string, startNs: bigint, spanCount: number, facets: string];
+const lockedTrace = ([project, trace, startNs, spanCount, facets]: LockedRow): LockedTrace => ({
+  row: [project, trace],
+  startNs,
+  spanCount,
+  facets,
+});
+
 /** Locks the rows of traces, which it makes where there are none. What others did to them is seen by the statements that follow. */
 export const lockTraces = async (ask: Ask, keys: readonly Row[]): Promise<LockedTrace[]> => {
-  const locked = await ask<[project: number, trace: string, startNs: bigint, spanCount: number, facets: string]>(
+  const locked = await ask<LockedRow>(
     ...insertInto(
       'traces',
       TRACE_KEY,
@@ -101,12 +108,19 @@ export const lockTraces = async (ask: Ask, keys: readonly Row[]): Promise<Locked
        RETURNING project, ${hex('trace_id')}, start_ns, span_count, facets`,
     ),
   );
-  return locked.map(([project, trace, startNs, spanCount, facets]) => ({
-    row: [project, trace],
-    startNs,
-    spanCount,
-    facets,
-  }));
+  return locked.map(lockedTrace);
+};
+
+/** Locks the rows of those of the traces that are there. */
+export const findAndLock = async (ask: Ask, keys: readonly Row[]): Promise<LockedTrace[]> => {
+  const { sql, values } = unnest(TRACE_KEY, keys);
+  const locked = await ask<LockedRow>(
+    `SELECT t.project, ${hex('t.trace_id')}, t.start_ns, t.span_count, t.facets
+     FROM ${sql} AS k (project, trace_id) JOIN traces AS t ON t.project = k.project AND t.trace_id = k.trace_id
+     ORDER BY t.project, t.trace_id FOR UPDATE OF t`,
+    values,
+  );
+  return locked.map(lockedTrace);
 };
 
 /** A statement that deletes the rows of these traces. @param keys project and trace id of each */
@@ -259,13 +273,13 @@ const isLarge = ({ spanCount }: LockedTrace): boolean => spanCount > LONG_TRACES
 
 /** The totals of these traces follow their transaction. */
 const putLate = async (ask: Ask, late: readonly LockedTrace[]): Promise<void> => {
-  const rows = late.map((trace): Row => [...trace.row, isLarge(trace) ? 1 : 0]);
+  const rows = late.map(({ row, spanCount }): Row => [...row, spanCount]);
   await ask(
     ...insertInto(
       'late_totals',
       LATE,
       rows,
-      `ON CONFLICT (project, trace_id) DO UPDATE SET is_large = excluded.is_large, stamp = nextval('late_totals_stamp_seq')`,
+      `ON CONFLICT (project, trace_id) DO UPDATE SET spans = excluded.spans, stamp = nextval('late_totals_stamp_seq')`,
     ),
   );
 };
@@ -356,6 +370,10 @@ export const writeJudged = async (ask: Ask, locking: Promise<readonly LockedTrac
   for (const trace of await locking) planSaid(plan, trace);
   await carryOut(ask, plan);
 };
+
+/** Brings locked traces up to their spans, which are read together. */
+export const writeWhole = (ask: Ask, locked: readonly LockedTrace[]): Promise<void> =>
+  carryOut(ask, { ...newPlan(), few: [...locked] });
 
 /** Brings a trace whose row this transaction holds up to a sum of its spans. */
 export const writeSum = (ask: Ask, locked: LockedTrace, sum: RowsSum): Promise<void> =>
