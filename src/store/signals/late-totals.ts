@@ -1,24 +1,26 @@
 /**
- * A trace of more spans than `ofTrace` is long, and so is each beyond the spans that one commit reads: `together`, and `ofEach` for each of its
- * traces. All spans of a trace are read for each that is added, and a body of some kilobytes can name many such traces: the totals of long
- * ones may be brought up after the commit (*late totals*).
+ * What is read of a trace for its totals: all of its spans, where one was added or changed, and all that was said of it. A trace of which more
+ * than `ofTrace` of them are read is long, and so is each beyond what one commit reads: `together`, and `ofEach` for each of its traces. A
+ * body of some kilobytes can name many such traces: the totals of long ones may be brought up after the commit (*late totals*).
  */
-const FEW_SPANS = { ofTrace: 32, together: 4_096, ofEach: 4 } as const;
-/** Says, one trace after the other, whether its spans are few. @param traces that the commit touches */
-export const fewSpans = (traces: number): ((spans: number) => boolean) => {
-  let room = FEW_SPANS.together + FEW_SPANS.ofEach * traces;
-  return (spans) => {
-    if (spans > FEW_SPANS.ofTrace || spans > room) return false;
-    room -= spans;
+const FEW = { ofTrace: 32, together: 4_096, ofEach: 4 } as const;
+/** Whether so many are few by themselves. */
+export const isFewAlone = (read: number): boolean => read <= FEW.ofTrace;
+/** Says, one trace after the other, whether what is read of it is little. @param traces that the commit touches */
+export const fewOf = (traces: number): ((read: number) => boolean) => {
+  let room = FEW.together + FEW.ofEach * traces;
+  return (read) => {
+    if (!isFewAlone(read) || read > room) return false;
+    room -= read;
     return true;
   };
 };
 
 /**
- * What long traces take of what writes: a part of the time, and half a second at once. Without more than that, totals are late only of traces
- * that have too many spans to be read within one commit.
+ * What long traces take of what writes: a part of the time, and half a second at once. Without more than that, totals are late only of traces of
+ * which more than `atOnce` is read.
  */
-export const LONG_TRACES = { share: 0.3, mostMs: 500, spansAtOnce: 20_000 } as const;
+export const LONG_TRACES = { share: 0.3, mostMs: 500, atOnce: 20_000 } as const;
 /** Late totals are brought up in slices of about so long, in milliseconds. */
 export const LATE_SLICE_MS = 50;
 

@@ -103,6 +103,18 @@ describe('late totals in ClickHouse', () => {
     for (const id of ids) await reaches(id, 31);
   });
 
+  it('are those of which more than 32 scores are read, too', async () => {
+    const traceId = ownTrace();
+    const noted: string[] = [];
+    const scores = Array.from({ length: 32 }, (_, n) => aScore({ scoreId: `${traceId}/${n}`, traceId, value: 1 }));
+    await write(noting(noted), { spans: spansOf(traceId, 0, 1) }, { scores });
+    expect(noted).toEqual([]);
+    await write(noting(noted), { scores: scores.slice(0, 1) });
+    expect(noted).toEqual([`${traceId} 33`]);
+    await write(withoutLateTotals, { scores: scores.slice(0, 1) });
+    expect((await findTrace(database.ask, traceId, 'all', false))?.trace.scores).toMatchObject([{ count: 32 }]);
+  });
+
   it('of more than 20,000 spans are always late, are added up in pieces, and are right', async () => {
     const large = ownTrace();
     const late = bringUpLateTotals(database, versions);

@@ -84,7 +84,7 @@ describe('late totals in PostgreSQL', () => {
     await write(writer(), { spans: spansOf(large, 20_001, 20_002) });
     await write(writer({ mayWait: (isLarge) => !isLarge }), { spans: spansOf(long, 40, 41) });
     expect([totalsOf(large), totalsOf(long), lateTraces()]).toEqual(['20001', '40', 2]);
-    expect(server.run('SELECT spans FROM late_totals ORDER BY 1', url)).toBe('40\n20001');
+    expect(server.run('SELECT size FROM late_totals ORDER BY 1', url)).toBe('40\n20001');
     bringUp();
     await nothingIsLate();
     expect([totalsOf(large), totalsOf(long)]).toEqual(['20002', '41']);
@@ -171,6 +171,27 @@ describe('late totals in PostgreSQL', () => {
     );
   });
 
+  it('are those of which more than 32 scores and judgements of feedback are read, too', async () => {
+    const [much, little] = [ownTrace(), ownTrace()];
+    const scoresOf = (traceId: string, from: number, to: number) =>
+      Array.from({ length: to - from }, (_, n) => aScore({ scoreId: `${traceId}/${from + n}`, traceId, value: 1 }));
+    const countOf = (traceId: string): string =>
+      server.run(
+        `SELECT scores::jsonb -> 0 -> 3 FROM traces WHERE replace(trace_id::text, '-', '') = '${traceId}'`,
+        url,
+      );
+    await write(writer(), { spans: [...spansOf(much, 0, 2), ...spansOf(little, 0, 2)] });
+    await write(writer(), { scores: [...scoresOf(much, 0, 33), ...scoresOf(little, 0, 30)] });
+    const busy = writer({ allowance: noTime });
+    await write(busy, { scores: [...scoresOf(much, 33, 34), ...scoresOf(little, 30, 31)] });
+    expect([countOf(much), countOf(little), lateTraces()]).toEqual(['33', '31', 1]);
+    bringUp();
+    await nothingIsLate();
+    expect([countOf(much), totalsOf(much)]).toEqual(['34', '2']);
+    await write(writer(), { scores: scoresOf(much, 34, 35) });
+    expect([countOf(much), lateTraces()]).toEqual(['35', 0]);
+  });
+
   it('of a trace that somebody deleted without them are forgotten', async () => {
     const [gone, kept] = [ownTrace(), ownTrace()];
     for (const id of [gone, kept])
@@ -193,7 +214,7 @@ describe('late totals in PostgreSQL', () => {
       );
       expect(lateTraces()).toBe(1);
       // As if it had very many spans: others are added up while their row is locked.
-      server.run('UPDATE late_totals SET spans = 20001', url);
+      server.run('UPDATE late_totals SET size = 20001', url);
       let isDone = false;
       const ask: Ask = async (sql, values) => {
         const rows = await database.ask(sql, values);

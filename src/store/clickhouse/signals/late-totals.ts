@@ -11,8 +11,8 @@ const LOOK_MS = 10_000;
 /** Late traces that are remembered. The rounds that repair totals find others, and all of them after a crash. */
 const MOST_REMEMBERED = 10_000;
 
-/** A trace, and how many spans its totals count. */
-type Late = { readonly key: TraceKey; readonly spans: number };
+/** A trace, and how much its totals count. */
+type Late = { readonly key: TraceKey; readonly size: number };
 
 export type LateTotals = {
   readonly long: LongTraces;
@@ -49,10 +49,10 @@ export const bringUpLateTotals = (database: Database, versions: Versions): LateT
     /** Those that are brought up together: what is noted of them from now on is added up once more. */
     const take = (): Late[] => {
       const taken: Late[] = [];
-      let room: number = LONG_TRACES.spansAtOnce;
+      let room: number = LONG_TRACES.atOnce;
       for (const [name, late] of waiting) {
-        if (taken.length > 0 && late.spans > room) break;
-        room -= late.spans;
+        if (taken.length > 0 && late.size > room) break;
+        room -= late.size;
         waiting.delete(name);
         taken.push(late);
       }
@@ -67,7 +67,7 @@ export const bringUpLateTotals = (database: Database, versions: Versions): LateT
         try {
           const [first] = taken;
           if (first !== undefined && taken.length === 1)
-            await writeLong(database, first.key, first.spans, versions, patiently);
+            await writeLong(database, first.key, first.size, versions, patiently);
           else
             await patiently(() =>
               writeTogether(
@@ -92,11 +92,11 @@ export const bringUpLateTotals = (database: Database, versions: Versions): LateT
   return {
     patient,
     long: {
-      later: (key, spans) => {
-        const isLarge = spans > LONG_TRACES.spansAtOnce;
+      later: (key, size) => {
+        const isLarge = size > LONG_TRACES.atOnce;
         const { lane, put } = isLarge ? large : others;
         if (!isLarge && !lane.mayWait() && allowance.isLeft()) return false;
-        put({ key, spans });
+        put({ key, size });
         lane.wake();
         return true;
       },

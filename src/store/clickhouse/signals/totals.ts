@@ -2,9 +2,9 @@ import type { FeedbackKind } from '../../../model/signal.ts';
 import { feedbackCount, type Judgements, judgementsOf, noJudgements } from '../../signals/judgements.ts';
 import { storedFacet } from '../../signals/rows/codes.ts';
 import { CONTEXT_COLUMNS, type Row, SPAN } from '../../signals/rows/columns.ts';
-import { fewSpans, LONG_TRACES } from '../../signals/late-totals.ts';
+import { fewOf, LONG_TRACES } from '../../signals/late-totals.ts';
 import { groupSpans, HOT_WIDTH } from '../../signals/rows/held-spans.ts';
-import { sumRows, totalColumns, totalRows } from '../../signals/rows/total-rows.ts';
+import { judgedCount, sumRows, totalColumns, totalRows } from '../../signals/rows/total-rows.ts';
 import type { TraceTotals } from '../../signals/trace-totals.ts';
 import type { Ask, Database } from '../connection.ts';
 import type { ValueRow } from '../row-binary.ts';
@@ -91,8 +91,8 @@ const removedRow = ([project, traceId]: TraceKey, version: bigint): ValueRow =>
 type Standing = {
   /** What was raised, or stands in them. */
   readonly epoch: bigint;
-  /** Spans that they count, at the most. */
-  readonly spans: number;
+  /** Spans, scores and judgements of feedback that they count. */
+  readonly size: number;
 };
 
 /** How traces stand, those that have an epoch. */
@@ -101,21 +101,22 @@ const readStanding = async (
   keys: readonly TraceKey[],
   versions: Versions,
 ): Promise<ReadonlyMap<string, Standing>> => {
-  const found = await askTraces<[string, string, string, string]>(
+  const found = await askTraces<[string, string, string, string, string, string]>(
     ask,
     keys,
     '',
     (isOfTraces) =>
-      `SELECT project, trace_id, max(epoch), max(spans) FROM (
-         SELECT project, trace_id, epoch, 0 AS spans FROM ${EPOCHS.table} WHERE ${isOfTraces}
-         UNION ALL SELECT project, trace_id, toUInt64(bitShiftRight(version, ${EPOCH_BITS})), span_count FROM traces WHERE ${isOfTraces}
+      `SELECT project, trace_id, max(epoch), argMax(spans, held), argMax(scores, held), argMax(feedback, held) FROM (
+         SELECT project, trace_id, epoch, toUInt256(0) AS held, 0 AS spans, '' AS scores, '' AS feedback FROM ${EPOCHS.table} WHERE ${isOfTraces}
+         UNION ALL SELECT project, trace_id, toUInt64(bitShiftRight(version, ${EPOCH_BITS})), version, span_count,
+           ifNull(scores, ''), ifNull(feedback, '') FROM traces WHERE ${isOfTraces}
        ) GROUP BY project, trace_id`,
   );
   for (const [, , epoch] of found) versions.reach(BigInt(epoch));
   return new Map(
-    found.map(([project, trace, epoch, spans]) => [
+    found.map(([project, trace, epoch, spans, scores, feedback]) => [
       keyText([project, trace]),
-      { epoch: BigInt(epoch), spans: Number(spans) },
+      { epoch: BigInt(epoch), size: Number(spans) + judgedCount(scores || null, feedback || null) },
     ]),
   );
 };
@@ -210,13 +211,13 @@ export type Pace = (work: () => Promise<void>) => Promise<void>;
 /** What is done with long traces. */
 export type LongTraces = {
   /** Notes a trace, whose totals then follow, or leaves it to the caller. @returns whether it was noted */
-  readonly later: (key: TraceKey, spans: number) => boolean;
+  readonly later: (key: TraceKey, size: number) => boolean;
   readonly pace: Pace;
 };
 /** All totals come at once. */
 export const withoutLateTotals: LongTraces = { later: () => false, pace: (work) => work() };
 
-/** Brings the totals of traces up together: of those whose spans are few, or were removed. */
+/** Brings the totals of traces up together: of which little is read, or whose spans were removed. */
 export const writeTogether = async (
   database: Database,
   keys: readonly TraceKey[],
@@ -230,11 +231,11 @@ export const writeTogether = async (
 export const writeLong = (
   database: Database,
   key: TraceKey,
-  spans: number,
+  size: number,
   versions: Versions,
   pace: Pace,
 ): Promise<void> =>
-  spans > LONG_TRACES.spansAtOnce
+  size > LONG_TRACES.atOnce
     ? writeSum(database, key, versions, pace)
     : pace(() => writeTogether(database, [key], versions));
 
@@ -248,19 +249,19 @@ export const writeTotals = async (
   versions: Versions,
   { later, pace }: LongTraces,
 ): Promise<void> => {
-  const isFew = fewSpans(keys.length);
-  const long: { readonly key: TraceKey; readonly spans: number }[] = [];
+  const isFew = fewOf(keys.length);
+  const long: { readonly key: TraceKey; readonly size: number }[] = [];
   for (const portion of portions(keys)) {
     const standing = await readStanding(database.ask, portion, versions);
     const few = portion.filter((key) => {
-      const { spans } = standing.get(keyText(key)) ?? { spans: 0 };
-      if (isFew(spans)) return true;
-      long.push({ key, spans });
+      const { size } = standing.get(keyText(key)) ?? { size: 0 };
+      if (isFew(size)) return true;
+      long.push({ key, size });
       return false;
     });
     await writePortion(database, few, standing, versions);
   }
-  for (const { key, spans } of long) if (!later(key, spans)) await writeLong(database, key, spans, versions, pace);
+  for (const { key, size } of long) if (!later(key, size)) await writeLong(database, key, size, versions, pace);
 };
 
 /**

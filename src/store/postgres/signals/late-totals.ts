@@ -14,10 +14,10 @@ const TURN_SECONDS = 60;
 const TRACES_TOGETHER = 500;
 
 /** Traces in the order of their turns. */
-const NEXT = `SELECT project, ${hex('trace_id')}, spans FROM late_totals
-  WHERE spans <= ${LONG_TRACES.spansAtOnce} ORDER BY turn LIMIT ${TRACES_TOGETHER}`;
+const NEXT = `SELECT project, ${hex('trace_id')}, size FROM late_totals
+  WHERE size <= ${LONG_TRACES.atOnce} ORDER BY turn LIMIT ${TRACES_TOGETHER}`;
 const NEXT_LARGE = `SELECT project, trace_id FROM late_totals
-  WHERE spans > ${LONG_TRACES.spansAtOnce} AND turn <= clock_timestamp() ORDER BY turn LIMIT 1`;
+  WHERE size > ${LONG_TRACES.atOnce} AND turn <= clock_timestamp() ORDER BY turn LIMIT 1`;
 const CLAIM_LARGE = `UPDATE late_totals SET turn = clock_timestamp() + interval '${TURN_SECONDS} s'
   WHERE (project, trace_id) IN (${NEXT_LARGE} FOR UPDATE SKIP LOCKED) RETURNING project, ${hex('trace_id')}, stamp`;
 const END_TURN =
@@ -57,8 +57,8 @@ export const bringUpLateTotals = ({ ask, transaction }: Database): LateTotals =>
   /** Traces whose spans are read together. */
   const next = async (): Promise<readonly Row[] | undefined> => {
     const late = await ask<[number, string, number]>(NEXT);
-    let room: number = LONG_TRACES.spansAtOnce;
-    const fit = late.findIndex(([, , spans], place) => (room -= spans) < 0 && place > 0);
+    let room: number = LONG_TRACES.atOnce;
+    const fit = late.findIndex(([, , size], place) => (room -= size) < 0 && place > 0);
     const taken = late.slice(0, fit === -1 ? late.length : fit);
     return taken.length === 0 ? undefined : taken.map(([project, traceId]): Row => [project, traceId]);
   };

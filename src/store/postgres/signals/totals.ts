@@ -1,12 +1,13 @@
 import type { FeedbackKind } from '../../../model/signal.ts';
 import type { Allowance } from '../../signals/allowance.ts';
 import { feedbackCount, type Judgements, judgementsOf, noJudgements } from '../../signals/judgements.ts';
-import { fewSpans, LONG_TRACES } from '../../signals/late-totals.ts';
+import { fewOf, isFewAlone, LONG_TRACES } from '../../signals/late-totals.ts';
 import { storedFacet } from '../../signals/rows/codes.ts';
 import { CONTEXT_COLUMNS, type Row } from '../../signals/rows/columns.ts';
 import { groupSpans, type HeldSpans, HOT_WIDTH } from '../../signals/rows/held-spans.ts';
 import {
   judgedColumns,
+  judgedCount,
   type RowsSum,
   sumRows,
   TOTAL_COLUMNS,
@@ -37,6 +38,8 @@ export type LockedTrace = {
   readonly startNs: bigint;
   /** As its totals have it; 0 where it had none before this transaction. */
   readonly spanCount: number;
+  /** How much was said of it, as its totals count it. */
+  readonly saidCount: number;
   readonly facets: string;
 };
 
@@ -74,7 +77,7 @@ const MEANS: Columns = [
   ['trace_id', 'uuid'],
   ['mean', 'float8'],
 ];
-const LATE: Columns = [...TRACE_KEY, ['spans', 'int4']];
+const LATE: Columns = [...TRACE_KEY, ['size', 'int4']];
 
 type Stored = ReturnType<typeof storedFacet>;
 const FEEDBACK_FACET = storedFacet(['feedback', 'thumbs'])[0];
@@ -89,11 +92,20 @@ const judgedFacets = ({ feedback, latestMeans }: Judgements): Stored[] =>
 /** A trace as the key of a map. */
 export const traceKeyText = ([project, traceId]: Row): string => `${String(project)}/${String(traceId)}`;
 
-type LockedRow = [project: number, trace: string, startNs: bigint, spanCount: number, facets: string];
-const lockedTrace = ([project, trace, startNs, spanCount, facets]: LockedRow): LockedTrace => ({
+type LockedRow = [
+  project: number,
+  trace: string,
+  startNs: bigint,
+  spanCount: number,
+  facets: string,
+  scores: string | null,
+  feedback: string | null,
+];
+const lockedTrace = ([project, trace, startNs, spanCount, facets, scores, feedback]: LockedRow): LockedTrace => ({
   row: [project, trace],
   startNs,
   spanCount,
+  saidCount: judgedCount(scores, feedback),
   facets,
 });
 
@@ -105,7 +117,7 @@ export const lockTraces = async (ask: Ask, keys: readonly Row[]): Promise<Locked
       TRACE_KEY,
       keys,
       `ON CONFLICT (project, trace_id) DO UPDATE SET span_count = traces.span_count
-       RETURNING project, ${hex('trace_id')}, start_ns, span_count, facets`,
+       RETURNING project, ${hex('trace_id')}, start_ns, span_count, facets, scores, feedback`,
     ),
   );
   return locked.map(lockedTrace);
@@ -115,7 +127,7 @@ export const lockTraces = async (ask: Ask, keys: readonly Row[]): Promise<Locked
 export const findAndLock = async (ask: Ask, keys: readonly Row[]): Promise<LockedTrace[]> => {
   const { sql, values } = unnest(TRACE_KEY, keys);
   const locked = await ask<LockedRow>(
-    `SELECT t.project, ${hex('t.trace_id')}, t.start_ns, t.span_count, t.facets
+    `SELECT t.project, ${hex('t.trace_id')}, t.start_ns, t.span_count, t.facets, t.scores, t.feedback
      FROM ${sql} AS k (project, trace_id) JOIN traces AS t ON t.project = k.project AND t.trace_id = k.trace_id
      ORDER BY t.project, t.trace_id FOR UPDATE OF t`,
     values,
@@ -269,17 +281,15 @@ const newTotals = (ask: Ask) => {
   };
 };
 
-const isLarge = ({ spanCount }: LockedTrace): boolean => spanCount > LONG_TRACES.spansAtOnce;
-
 /** The totals of these traces follow their transaction. */
 const putLate = async (ask: Ask, late: readonly LockedTrace[]): Promise<void> => {
-  const rows = late.map(({ row, spanCount }): Row => [...row, spanCount]);
+  const rows = late.map(({ row, spanCount, saidCount }): Row => [...row, spanCount + saidCount]);
   await ask(
     ...insertInto(
       'late_totals',
       LATE,
       rows,
-      `ON CONFLICT (project, trace_id) DO UPDATE SET spans = excluded.spans, stamp = nextval('late_totals_stamp_seq')`,
+      `ON CONFLICT (project, trace_id) DO UPDATE SET size = excluded.size, stamp = nextval('late_totals_stamp_seq')`,
     ),
   );
 };
@@ -292,20 +302,28 @@ type Plan = {
   readonly summed: (readonly [LockedTrace, RowsSum])[];
   /** Only what was said of them is read. */
   readonly said: LockedTrace[];
+  /** What was said of some of them, where that was read already. */
+  readonly judgements: Map<string, Judgements>;
 };
-const newPlan = (): Plan => ({ few: [], summed: [], said: [] });
+const newPlan = (): Plan => ({ few: [], summed: [], said: [], judgements: new Map() });
 /** Without a span in its totals a trace has none, and was made to be locked. */
 const planSaid = (plan: Plan, trace: LockedTrace): void =>
   void (trace.spanCount === 0 ? plan.few : plan.said).push(trace);
 
 const rowsOf = (traces: readonly LockedTrace[]): Row[] => traces.map(({ row }) => row);
-const carryOut = async (ask: Ask, { few, summed, said }: Plan): Promise<void> => {
-  const whole = [...few, ...summed.map(([trace]) => trace)];
+const carryOut = async (ask: Ask, { few, summed, said, judgements: known }: Plan): Promise<void> => {
+  const all = [...few, ...summed.map(([trace]) => trace), ...said];
   const [held, judgements] = await Promise.all([
     readSpans(ask, rowsOf(few)),
-    readJudgements(ask, rowsOf([...whole, ...said])),
+    readJudgements(
+      ask,
+      rowsOf(all).filter((row) => !known.has(traceKeyText(row))),
+    ),
   ]);
-  const judgedOf = ({ row }: LockedTrace): Judgements => judgements.get(traceKeyText(row)) ?? noJudgements;
+  const judgedOf = ({ row }: LockedTrace): Judgements => {
+    const key = traceKeyText(row);
+    return known.get(key) ?? judgements.get(key) ?? noJudgements;
+  };
   const totals = newTotals(ask);
   for (const trace of few) {
     const own = held.get(traceKeyText(trace.row));
@@ -335,17 +353,27 @@ export const writeTotals = async (
   const plan = newPlan();
   const late: LockedTrace[] = [];
   const locked = await locking;
-  const isFew = fewSpans(locked.length);
+  const isFew = fewOf(locked.length);
   for (const trace of locked) {
     const touched = touchedOf(trace.row);
-    if (touched?.spansChanged !== true) planSaid(plan, trace);
-    else if (isFew(trace.spanCount)) plan.few.push(trace);
-    else if (isLarge(trace) || mayWait(false) || !allowance.isLeft()) {
+    const { spanCount, saidCount } = trace;
+    const isOfSpans = touched?.spansChanged === true;
+    const read = saidCount + (isOfSpans ? spanCount : 0);
+    if (isFew(read)) {
+      if (isOfSpans) plan.few.push(trace);
+      else planSaid(plan, trace);
+    } else if (read > LONG_TRACES.atOnce || mayWait(false) || !allowance.isLeft()) {
       late.push(trace);
-      if (touched.judgementsChanged) plan.said.push(trace);
+      if (touched?.judgementsChanged === true && isFewAlone(saidCount)) plan.said.push(trace);
     } else {
       const end = allowance.begin();
       try {
+        const key = traceKeyText(trace.row);
+        plan.judgements.set(key, (await readJudgements(ask, [trace.row])).get(key) ?? noJudgements);
+        if (!isOfSpans) {
+          plan.said.push(trace);
+          continue;
+        }
         const { sum, addPiece } = sumTrace(ask, trace.row);
         while (await addPiece());
         plan.summed.push([trace, sum]);

@@ -1,4 +1,4 @@
-import type { Judgements } from '../judgements.ts';
+import type { FeedbackCount, Judgements, ScoreMeanRow } from '../judgements.ts';
 import {
   type SpanFigures,
   sharedFields,
@@ -128,6 +128,16 @@ export const judgedColumns = (judged: Pick<Judgements, 'scores' | 'feedback'>): 
   listOrNull(judged.scores),
   listOrNull(judged.feedback),
 ];
+
+/** How many scores and judgements of feedback stored totals count. */
+export const judgedCount = (scores: Column | undefined, feedback: Column | undefined): number => {
+  const listOf = <T>(text: Column | undefined): readonly T[] =>
+    typeof text === 'string' ? (JSON.parse(text) as readonly T[]) : [];
+  return (
+    listOf<ScoreMeanRow>(scores).reduce((sum, [, , , count]) => sum + count, 0) +
+    listOf<FeedbackCount>(feedback).reduce((sum, [, count]) => sum + count, 0)
+  );
+};
 
 export const totalColumns = (totals: TraceTotals, judged: Pick<Judgements, 'scores' | 'feedback'>): Column[] => [
   totals.startTime,

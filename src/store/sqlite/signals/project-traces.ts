@@ -6,9 +6,9 @@ import { storedFacet } from '../../signals/rows/codes.ts';
 import { columnsOf, insertTogether } from '../insert-present.ts';
 import { lateTracesOf } from './late-traces.ts';
 import { updateChanged } from '../update-changed.ts';
-import { fewSpans, LATE_SLICE_MS, LONG_TRACES } from '../../signals/late-totals.ts';
+import { fewOf, isFewAlone, LATE_SLICE_MS, LONG_TRACES } from '../../signals/late-totals.ts';
 import { createAllowance } from '../../signals/allowance.ts';
-import { judgedColumns, TOTAL_COLUMNS, totalColumns, totalRows } from '../../signals/rows/total-rows.ts';
+import { judgedColumns, judgedCount, TOTAL_COLUMNS, totalColumns, totalRows } from '../../signals/rows/total-rows.ts';
 import { CONTEXT_COLUMNS, type Column, type Row, SPAN } from '../../signals/rows/columns.ts';
 import type { TraceTotals } from '../../signals/trace-totals.ts';
 import { SPAN_COLUMNS, type TraceSum, traceSumsOf } from './sum-trace.ts';
@@ -49,6 +49,11 @@ const SCORES = KEPT.indexOf('scores');
 const FEEDBACK = KEPT.indexOf('feedback');
 const FACETS = KEPT.indexOf('facets');
 
+/** How much was said of a trace, as its totals count it. */
+const saidOf = (row: Row): number => judgedCount(row[SCORES], row[FEEDBACK]);
+/** How much is read of a trace for its totals. */
+const readOf = ({ spansChanged, atHand }: TouchedTrace, row: Row): number =>
+  saidOf(row) + (spansChanged === true && atHand === undefined ? Number(row[SPAN_COUNT]) : 0);
 const storedIds = (row: Row): number[] => {
   const text = row[FACETS] as string;
   return text === '' ? [] : text.split(',').map(Number);
@@ -186,21 +191,14 @@ export const projectionOf = (
     return new Map(storedTraces.all(textOfList(stored)).map((row) => [Number(row[KEPT.length]), row]));
   };
 
-  /** Spans of the traces that have few of them, by the numbers of the traces. */
-  const readFew = (
-    traces: readonly TouchedTrace[],
-    stored: ReadonlyMap<number, Row>,
-    isFew: (spans: number) => boolean,
-  ): ReadonlyMap<number, Row[]> => {
-    const few = new Map<number, Row[]>();
-    for (const { trace, spansChanged, atHand } of traces) {
-      const row = stored.get(trace);
-      if (spansChanged !== true || atHand !== undefined || row === undefined) continue;
-      if (isFew(Number(row[SPAN_COUNT]))) few.set(trace, []);
-    }
-    if (few.size === 0) return few;
-    for (const row of spansOfTraces.all(textOfList([...few.keys()]))) few.get(Number(row[SPAN.trace]))?.push(row);
-    return few;
+  /** Spans of the traces that stand in the file, and of which a span changed, by the numbers of the traces. */
+  const readSpans = (traces: readonly TouchedTrace[], stored: ReadonlyMap<number, Row>): ReadonlyMap<number, Row[]> => {
+    const spans = new Map<number, Row[]>();
+    for (const { trace, spansChanged, atHand } of traces)
+      if (spansChanged === true && atHand === undefined && stored.has(trace)) spans.set(trace, []);
+    if (spans.size === 0) return spans;
+    for (const row of spansOfTraces.all(textOfList([...spans.keys()]))) spans.get(Number(row[SPAN.trace]))?.push(row);
+    return spans;
   };
   /** The contexts of a trace, those at least that its spans name. */
   const contextsFor = ({ trace, storedContexts }: TouchedTrace, spans: readonly Row[]): ReadonlyMap<number, Row> =>
@@ -314,35 +312,51 @@ export const projectionOf = (
     if (touched.leftContext === true) keepContexts(touched.trace, sum.contexts());
   };
 
-  const projectSome = (traces: readonly TouchedTrace[], isFew: (spans: number) => boolean): void => {
-    const judgements = judgementsAmong(traces);
+  const projectLong = (touched: TouchedTrace, row: Row): void => {
+    const { trace } = touched;
+    const isLarge = readOf(touched, row) > LONG_TRACES.atOnce;
+    const judged = (): Judgements => judgementsAmong([touched]).get(trace) ?? noJudgements;
+    if (isLarge || late.mayWait(isLarge) || !allowance.isLeft()) {
+      late.put(trace, isLarge);
+      if (touched.judgementsChanged === true && isFewAlone(saidOf(row))) judge(touched, row, judged());
+      return;
+    }
+    allowance.use(() => {
+      if (touched.spansChanged !== true) judge(touched, row, judged());
+      else {
+        late.drop(trace);
+        sumNow(touched, row, judged());
+      }
+    });
+  };
+
+  const projectSome = (traces: readonly TouchedTrace[], isFew: (read: number) => boolean): void => {
     const stored = storedAmong(traces);
-    const few = readFew(traces, stored, isFew);
+    const short: TouchedTrace[] = [];
+    const long: (readonly [TouchedTrace, Row])[] = [];
     for (const touched of traces) {
+      const row = stored.get(touched.trace);
+      // One without a row has no more spans than this commit brought.
+      if (row === undefined || isFew(readOf(touched, row))) short.push(touched);
+      else long.push([touched, row]);
+    }
+    const judgements = judgementsAmong(short);
+    const read = readSpans(short, stored);
+    for (const touched of short) {
       const { trace, atHand } = touched;
       const row = stored.get(trace);
       const judged = judgements.get(trace) ?? noJudgements;
-      const spans = few.get(trace);
+      const spans = read.get(trace);
       if (touched.spansChanged !== true) {
         judge(touched, row, judged);
         continue;
       }
-      const isFirst = row === undefined; // and has no more spans than this commit brought
-      if (!isFirst && atHand === undefined && spans === undefined) {
-        const isLarge = Number(row[SPAN_COUNT]) > LONG_TRACES.spansAtOnce;
-        if (isLarge || late.mayWait(isLarge) || !allowance.isLeft()) {
-          late.put(trace, isLarge);
-          judge(touched, row, judged);
-          continue;
-        }
-      }
       late.drop(trace);
       if (atHand !== undefined) projectSpans(touched, atHand, row, judged);
-      else if (spans !== undefined)
-        projectSpans(touched, { spans, contexts: contextsFor(touched, spans) }, row, judged);
-      else if (isFirst) sumNow(touched, row, judged);
-      else allowance.use(() => sumNow(touched, row, judged));
+      else if (spans === undefined) sumNow(touched, row, judged);
+      else projectSpans(touched, { spans, contexts: contextsFor(touched, spans) }, row, judged);
     }
+    for (const [touched, row] of long) projectLong(touched, row);
   };
 
   const late = lateTracesOf(db, sumTrace, (sum, isTouched) => {
@@ -364,7 +378,7 @@ export const projectionOf = (
       const changed = touched.filter(
         ({ spansChanged, judgementsChanged }) => spansChanged === true || judgementsChanged === true,
       );
-      const isFew = fewSpans(changed.length);
+      const isFew = fewOf(changed.length);
       for (let from = 0; from < changed.length; from += TRACES_TOGETHER)
         projectSome(changed.slice(from, from + TRACES_TOGETHER), isFew);
       flush();

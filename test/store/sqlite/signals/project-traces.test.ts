@@ -429,19 +429,47 @@ describe('SQLite: totals and facets of traces', () => {
     file.close();
   });
 
-  it('of many traces with some spans each are late beyond 16,384 spans that a commit reads', () => {
+  it('of many traces with some spans each are late beyond 4,096 spans that a commit reads, and 4 for each trace', () => {
     const file = aFile();
     const all = Array.from({ length: 600 }, (_, trace) => trace);
     file.write({ spans: all.flatMap((trace) => spansOf(trace, 0, 30)) });
     file.clock.lookMs = 1_000;
     file.write({ spans: all.flatMap((trace) => spansOf(trace, 30, 31)) });
-    const few = Math.floor(16_384 / 30);
+    const few = Math.floor((4_096 + 4 * 600) / 30);
     // The first that has no room takes what there is of the time of long traces.
     expect(file.spanCounts()).toEqual(all.map((trace) => (trace <= few ? 31 : 30)));
     expect(file.lateTraces()).toBe(600 - few - 1);
     file.clock.lookMs = 0;
     file.settle();
     expect(file.spanCounts()).toEqual(all.map(() => 31));
+    file.close();
+  });
+
+  it('of which more than 32 scores and judgements of feedback are read are late, too; of few the totals know at once', () => {
+    const file = aFile();
+    const scoresOf = (trace: number, from: number, to: number) =>
+      Array.from({ length: to - from }, (_, n) =>
+        aScore({ scoreId: `${trace}/${from + n}`, traceId: traceIdOf(trace), value: 1 }),
+      );
+    const counts = () => file.traces().map((row) => (row as unknown as { scores: string | null }).scores);
+    file.write({ spans: [...spansOf(1, 0, 2), ...spansOf(2, 0, 40), ...spansOf(3, 0, 2)] });
+    file.write({ scores: [...scoresOf(1, 0, 30), ...scoresOf(2, 0, 30), ...scoresOf(3, 0, 33)] });
+    file.clock.lookMs = 1_000;
+    // Takes all the time that there is.
+    file.write({ spans: spansOf(2, 40, 41) });
+    file.write({
+      spans: spansOf(2, 41, 42),
+      scores: [...scoresOf(1, 30, 31), ...scoresOf(2, 30, 31), ...scoresOf(3, 33, 34)],
+      feedback: [aFeedback({ feedbackId: 'of three', traceId: traceIdOf(3) })],
+    });
+    expect(file.spanCounts()).toEqual([2, 41, 2]);
+    expect(counts()).toEqual([31, 31, 33].map((count) => JSON.stringify([['answered', null, 1, count]])));
+    expect(file.lateTraces()).toBe(2);
+    file.clock.lookMs = 0;
+    file.settle();
+    expect(file.spanCounts()).toEqual([2, 42, 2]);
+    expect(counts()).toEqual([31, 31, 34].map((count) => JSON.stringify([['answered', null, 1, count]])));
+    expect(file.facets()).toEqual(file.ownFacets());
     file.close();
   });
 });
