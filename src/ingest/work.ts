@@ -18,8 +18,10 @@ export const WORK = {
   metricPoint: 9_000,
   judgement: 9_000,
   judgementCharacter: 12,
-  /** A batch with a key, which is written by itself. */
-  keyedBatch: 10_000,
+  /** A batch, or a line of one. */
+  batch: 6_000,
+  /** One with a key, which is written by itself. */
+  keyedBatch: 4_000,
   event: 4_500,
   link: 3_000,
   /** Attributes of a signal, however many. */
@@ -108,6 +110,7 @@ export class WorkCount {
   }
 
   private element({ ingestKey, batch }: Pick<DecodedBatch, 'ingestKey' | 'batch'>): void {
+    this.work += WORK.batch;
     if (ingestKey !== undefined) this.work += WORK.keyedBatch;
     for (const span of batch.spans) this.span(span);
     for (const log of batch.logs) this.log(log);

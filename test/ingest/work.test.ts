@@ -8,9 +8,10 @@ import { emptyBatch, type MetricPoint, type SignalBatch } from '../../src/model/
 import { aContext } from './factories.ts';
 import { aFeedback, aLog, aScore, aSpan, noon, spanId, traceId } from './signals.ts';
 
+/** Of a batch, beside what each is. */
 const workOf = (batch: Partial<SignalBatch>, ingestKey?: string): number => {
   const element = { ...(ingestKey === undefined ? {} : { ingestKey }), batch: { ...emptyBatch, ...batch } };
-  return new WorkCount().add(0, [element], Number.POSITIVE_INFINITY);
+  return new WorkCount().add(0, [element], Number.POSITIVE_INFINITY) - WORK.batch;
 };
 /** What attributes add to a span. */
 const ofAttributes = (attributes: JsonObject): number =>
@@ -38,6 +39,7 @@ describe('Issue "Nothing brings it down", 6: work is bounded by what a body may 
     );
     expect(workOf({ scores: [aScore()], feedback: [aFeedback({ value: 1 })] })).toBe(2 * WORK.judgement);
     expect(workOf({}, 'key')).toBe(WORK.keyedBatch);
+    expect(new WorkCount().add(0, [{ batch: emptyBatch }, { batch: emptyBatch }], 1e9)).toBe(2 * WORK.batch);
   });
   it('attributes are work, and a name that is new is more', () => {
     expect(ofAttributes({ ab: 1 })).toBe(named('ab'));
@@ -122,6 +124,7 @@ describe('Issue "Nothing brings it down", 6: work is bounded by what a body may 
   const otlp = (body: string): Payload => ({ kind: 'otlp_json', signal: 'traces', body: Buffer.from(body) });
   const ofSpans =
     Buffer.byteLength(spans) * WORK.byte +
+    WORK.batch +
     2 * WORK.span +
     2 * WORK.facet +
     WORK.newFacetValue +
@@ -130,6 +133,7 @@ describe('Issue "Nothing brings it down", 6: work is bounded by what a body may 
     text.length * WORK.indexedCharacter;
   const ofWire =
     Buffer.byteLength(inTraces(wireSpans)) * WORK.byte +
+    WORK.batch +
     1000 * (WORK.span + WORK.facet) +
     WORK.newFacetValue +
     WORK.facetCharacter;
@@ -151,6 +155,7 @@ describe('Issue "Nothing brings it down", 6: work is bounded by what a body may 
     const body = inTraces(wireSpans, attribute);
     const work =
       Buffer.byteLength(body) * WORK.byte +
+      WORK.batch +
       WORK.newFacetValue +
       WORK.facetCharacter +
       1000 * (WORK.span + WORK.facet + WORK.attributes + WORK.member + 1000 * WORK.character) +

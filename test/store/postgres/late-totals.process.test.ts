@@ -158,8 +158,8 @@ describe('late totals in PostgreSQL', () => {
           }
           await nothingIsLate();
           for (const id of ids) {
-            const expected = (await store.findTrace(id, 'all', false)) as TraceDetail | undefined;
-            const found = (await findTrace(database.ask, id, 'all', false)) as TraceDetail | undefined;
+            const expected = await store.findTrace(id, 'all', false);
+            const found = await findTrace(database.ask, id, 'all', false);
             expect(found).toEqual(expected);
           }
         } finally {

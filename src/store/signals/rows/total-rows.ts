@@ -129,14 +129,13 @@ export const judgedColumns = (judged: Pick<Judgements, 'scores' | 'feedback'>): 
   listOrNull(judged.feedback),
 ];
 
+const listIn = (text: Column | undefined): readonly unknown[] =>
+  typeof text === 'string' ? (JSON.parse(text) as readonly unknown[]) : [];
 /** How many scores and judgements of feedback stored totals count. */
 export const judgedCount = (scores: Column | undefined, feedback: Column | undefined): number => {
-  const listOf = <T>(text: Column | undefined): readonly T[] =>
-    typeof text === 'string' ? (JSON.parse(text) as readonly T[]) : [];
-  return (
-    listOf<ScoreMeanRow>(scores).reduce((sum, [, , , count]) => sum + count, 0) +
-    listOf<FeedbackCount>(feedback).reduce((sum, [, count]) => sum + count, 0)
-  );
+  const means = listIn(scores) as readonly ScoreMeanRow[];
+  const counts = listIn(feedback) as readonly FeedbackCount[];
+  return means.reduce((sum, [, , , count]) => sum + count, 0) + counts.reduce((sum, [, count]) => sum + count, 0);
 };
 
 export const totalColumns = (totals: TraceTotals, judged: Pick<Judgements, 'scores' | 'feedback'>): Column[] => [
