@@ -5,6 +5,7 @@ import { openPostgresSignalStore } from '../../src/store/postgres/signals/open.t
 import { eventually } from '../eventually.ts';
 import { type PostgresServer, startPostgres } from '../postgres.ts';
 import { aSpan, aUnit } from '../store/signals/factories.ts';
+import { SCHEMA_VERSION } from '../../src/store/postgres/signals/schema.ts';
 
 let server: PostgresServer;
 beforeAll(async () => {
@@ -31,7 +32,9 @@ describe('storage of the deployment check, on PostgreSQL', () => {
     const opened = await openDatabase(url.replace('svc@', 'svc:canary@'), false);
     expect(opened.findings.map(({ level }) => level)).toEqual(['ok', 'ok']);
     expect(opened.findings[0]?.message).toMatch(
-      /^postgres:\/\/svc@127.*sslmode=prefer answers: PostgreSQL \d+\.\d+, schema version 2$/,
+      new RegExp(
+        `^postgres://svc@127.*sslmode=prefer answers: PostgreSQL \\d+\\.\\d+, schema version ${SCHEMA_VERSION}$`,
+      ),
     );
     expect(opened.findings[1]?.message).toBe('a probe span survived write, read and delete');
     expect(JSON.stringify(opened.findings)).not.toContain('canary');
@@ -85,7 +88,7 @@ describe('storage of the deployment check, on PostgreSQL', () => {
 
   it('a newer schema is a fault, and is not asked', async () => {
     const url = await aStore();
-    server.run(`INSERT INTO schema_version (store, version) VALUES ('signals', 3)`, url);
+    server.run(`INSERT INTO schema_version (store, version) VALUES ('signals', ${SCHEMA_VERSION + 1})`, url);
     const opened = await openDatabase(url, false);
     await opened.close();
     expect(opened.findings.map(({ level }) => level)).toEqual(['ok', 'fault']);

@@ -20,10 +20,10 @@ export const refusesOptions = (error: unknown): boolean => errorCode(error) === 
 /**
  * Codes that say the server is away, full, starting or stopping, or not the one that takes writes: classes 08 (connection), 53
  * (resources), 57P (operator), 58 (system), a read-only standby, a transaction that stood still, a statement or lock that took too long;
- * and those of sockets.
+ * and those of sockets, which are none of values that Node refuses.
  * @see https://www.postgresql.org/docs/current/errcodes-appendix.html
  */
-const AWAY = /^(?:08...|53...|57P..|58...|25006|25P03|57014|55P03|E[A-Z_]+)$/;
+const AWAY = /^(?:08...|53...|57P..|58...|25006|25P03|57014|55P03|E(?!RR_OUT_OF_RANGE|RR_INVALID_)[A-Z_]+)$/;
 /** Two transactions stood in each other's way, and this one was ended. It may be run again. */
 const CLASHED = /^(?:40001|40P01)$/;
 

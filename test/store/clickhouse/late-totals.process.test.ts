@@ -47,13 +47,13 @@ afterEach(async () => {
 const bringUp = (of: Database = database): LongTraces => {
   const late = bringUpLateTotals(of, versions);
   started.push(late);
-  return { ...late.long, later: (key) => late.long.later(key, 20_001) };
+  return { ...late.long, later: (key) => late.long.later(key, 20_001, 0) };
 };
 /** Notes traces, and brings none of them up. */
 const noting = (noted: string[]): LongTraces => ({
   ...withoutLateTotals,
-  later: ([, traceId], spans) => {
-    noted.push(`${traceId} ${spans}`);
+  later: ([, traceId], counted, added) => {
+    noted.push(`${traceId} ${counted} + ${added}`);
     return true;
   },
 });
@@ -84,7 +84,7 @@ describe('late totals in ClickHouse', () => {
     await write(noting(noted), { spans: [...spansOf(long, 0, 33), ...spansOf(short, 0, 31)] });
     await write(noting(noted), { spans: [...spansOf(long, 33, 34), ...spansOf(short, 31, 32)] });
     await write(noting(noted), { spans: spansOf(short, 32, 33) });
-    expect(noted).toEqual([`${long} 33`]);
+    expect(noted).toEqual([`${long} 33 + 1`]);
     expect([await spanCount(long), await spanCount(short)]).toEqual([33, 33]);
     await write(withoutLateTotals, { spans: spansOf(long, 34, 35) });
     expect(await spanCount(long)).toBe(35);
@@ -99,7 +99,7 @@ describe('late totals in ClickHouse', () => {
     const late = bringUpLateTotals(database, versions);
     started.push(late);
     for (const [n, id] of ids.entries())
-      if (noted.includes(`${id} 30`)) late.long.later([`default`, id], n % 2 === 0 ? 30 : 20_000);
+      if (noted.includes(`${id} 30 + 1`)) late.long.later([`default`, id], n % 2 === 0 ? 30 : 20_000, 1);
     for (const id of ids) await reaches(id, 31);
   });
 
@@ -110,7 +110,7 @@ describe('late totals in ClickHouse', () => {
     await write(noting(noted), { spans: spansOf(traceId, 0, 1) }, { scores });
     expect(noted).toEqual([]);
     await write(noting(noted), { scores: scores.slice(0, 1) });
-    expect(noted).toEqual([`${traceId} 33`]);
+    expect(noted).toEqual([`${traceId} 33 + 1`]);
     await write(withoutLateTotals, { scores: scores.slice(0, 1) });
     expect((await findTrace(database.ask, traceId, 'all', false))?.trace.scores).toMatchObject([{ count: 32 }]);
   });
@@ -123,7 +123,7 @@ describe('late totals in ClickHouse', () => {
     await reaches(large, 20_001);
     const noted: string[] = [];
     await write(noting(noted), { spans: spansOf(large, 20_001, 20_002) });
-    expect(noted).toEqual([`${large} 20001`]);
+    expect(noted).toEqual([`${large} 20001 + 1`]);
     await write(late.long, { spans: spansOf(large, 20_002, 20_003) });
     await reaches(large, 20_003);
   });

@@ -44,7 +44,7 @@ const bringUp = (of: Database = database): LateTotals => {
   return late;
 };
 /** Of a service that has no time for long traces. */
-const writer = (long: Partial<LongTraces> = {}, wake = () => {}): JoinedWrites =>
+const writer = (long: Partial<LongTraces> = {}, wake: LateTotals['wake'] = () => {}): JoinedWrites =>
   createSignalWriter(database, nowUnixNano, { ...withoutLateTotals, ...long, wake });
 const noTime: LongTraces['allowance'] = { isLeft: () => false, begin: () => () => {} };
 
@@ -84,7 +84,7 @@ describe('late totals in PostgreSQL', () => {
     await write(writer(), { spans: spansOf(large, 20_001, 20_002) });
     await write(writer({ mayWait: (isLarge) => !isLarge }), { spans: spansOf(long, 40, 41) });
     expect([totalsOf(large), totalsOf(long), lateTraces()]).toEqual(['20001', '40', 2]);
-    expect(server.run('SELECT size FROM late_totals ORDER BY 1', url)).toBe('40\n20001');
+    expect(server.run('SELECT size FROM late_totals ORDER BY 1', url)).toBe('41\n20002');
     bringUp();
     await nothingIsLate();
     expect([totalsOf(large), totalsOf(long)]).toEqual(['20002', '41']);
@@ -192,6 +192,60 @@ describe('late totals in PostgreSQL', () => {
     expect([countOf(much), lateTraces()]).toEqual(['35', 0]);
   });
 
+  it('are as large as what their totals count, and what was added since: then they take turns with the large ones', async () => {
+    const traceId = ownTrace();
+    const busy = writer({ allowance: noTime });
+    await write(busy, { spans: spansOf(traceId, 0, 40) }, { spans: spansOf(traceId, 40, 10_000) });
+    expect(server.run('SELECT counted, added, size FROM late_totals', url)).toBe('40|9960|10000');
+    await write(busy, { spans: spansOf(traceId, 10_000, 20_000) }, { spans: spansOf(traceId, 20_000, 20_001) });
+    expect(server.run('SELECT size FROM late_totals', url)).toBe('20001');
+    let pieces = 0;
+    const ask: Ask = (sql, values) => {
+      if (sql.includes('ORDER BY s.span_id')) pieces += 1;
+      return database.ask(sql, values);
+    };
+    bringUp({ ...database, ask });
+    await nothingIsLate();
+    expect(totalsOf(traceId)).toBe('20001');
+    expect(pieces).toBeGreaterThan(10);
+  });
+
+  it('that cannot be brought up are tried again in a minute, by themselves, and keep no others waiting', async () => {
+    const [bad, good] = [ownTrace(), ownTrace()];
+    for (const id of [bad, good])
+      await write(writer({ allowance: noTime }), { spans: spansOf(id, 0, 40) }, { spans: spansOf(id, 40, 41) });
+    let failures = 0;
+    const transaction: Database['transaction'] = (work, opening) =>
+      database.transaction((within, opened) => {
+        const failing: Ask = async (sql, values) => {
+          const rows = await within(sql, values);
+          if (sql.includes('JOIN spans') && rows.some((row) => row[1] === bad)) {
+            failures += 1;
+            throw new Error('its totals cannot be written');
+          }
+          return rows as never;
+        };
+        return work(failing, opened);
+      }, opening);
+    const late = bringUp({ ...database, transaction });
+    await eventually('a failure', () => failures > 0);
+    await eventually('the other trace', () => {
+      // As if a minute had passed.
+      server.run(
+        `UPDATE late_totals SET turn = clock_timestamp() - interval '1 s' WHERE turn > clock_timestamp()`,
+        url,
+      );
+      late.wake([41]);
+      return totalsOf(good) === '41';
+    });
+    expect([totalsOf(bad), lateTraces()]).toEqual(['40', 1]);
+    await Promise.all(started.splice(0).map((one) => one.stop()));
+    server.run('UPDATE late_totals SET turn = clock_timestamp()', url);
+    bringUp();
+    await nothingIsLate();
+    expect(totalsOf(bad)).toBe('41');
+  });
+
   it('of a trace that somebody deleted without them are forgotten', async () => {
     const [gone, kept] = [ownTrace(), ownTrace()];
     for (const id of [gone, kept])
@@ -214,19 +268,21 @@ describe('late totals in PostgreSQL', () => {
       );
       expect(lateTraces()).toBe(1);
       // As if it had very many spans: others are added up while their row is locked.
-      server.run('UPDATE late_totals SET size = 20001', url);
+      server.run('UPDATE late_totals SET counted = 20001', url);
       let isDone = false;
+      let isOver = false;
       const ask: Ask = async (sql, values) => {
         const rows = await database.ask(sql, values);
         if (sql.includes('ORDER BY s.span_id') && !isDone) {
           isDone = true;
           await work(traceId);
+          isOver = true;
         }
         return rows as never;
       };
       bringUp({ ...database, ask });
+      await eventually('that to be done', () => isOver);
       await nothingIsLate();
-      expect(isDone).toBe(true);
       return traceId;
     };
 
@@ -239,6 +295,18 @@ describe('late totals in PostgreSQL', () => {
       const traceId = await meanwhile((id) => write(writer(), { spans: spansOf(id, 41, 43) }));
       await Promise.all(started.splice(0).map((late) => late.stop()));
       expect(totalsOf(traceId)).toBe('43');
+    });
+
+    it('is deleted and comes again are those of the new one', async () => {
+      const traceId = await meanwhile(async (id) => {
+        await database.transaction((within) => eraseTraces(within, [id], 'all'));
+        const busy = writer({ allowance: noTime });
+        await write(busy, { spans: spansOf(id, 500, 533) }, { spans: spansOf(id, 533, 534) });
+        // A note that nobody settles for now.
+        server.run(`UPDATE late_totals SET turn = clock_timestamp() + interval '1 h'`, url);
+        setTimeout(() => server.run('UPDATE late_totals SET turn = clock_timestamp()', url), 1_000);
+      });
+      expect(totalsOf(traceId)).toBe('34');
     });
 
     it('is deleted are gone', async () => {

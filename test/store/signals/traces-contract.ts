@@ -136,6 +136,13 @@ export const tracesContract = (engine: string, open: OpenStore): void => {
         );
         expect(trace.inputTokens).toBe(5);
       });
+      it('a sum of tokens beyond 64 bits is stored, as what 64 bits hold at the least', async () => {
+        const usage = { inputTokens: Number.MAX_SAFE_INTEGER, outputTokens: Number.MAX_SAFE_INTEGER };
+        const spans = Array.from({ length: 600 }, (_, n) => aSpan({ spanId: spanIdOf(n), usage }));
+        const trace = await summaryOf(...spans);
+        expect(trace.totalTokens).toBeGreaterThanOrEqual(9_223_372_036_854_774_784);
+        expect(trace.inputTokens).toBe(600 * Number.MAX_SAFE_INTEGER);
+      });
       it('a context that the root does not name comes from the earliest span that names it', async () => {
         const trace = await summaryOf(
           aSpan({ spanId: spanIdOf(100), correlation: { environment: 'prod' } }),

@@ -3,7 +3,7 @@ import { createAllowance } from '../../signals/allowance.ts';
 import { LONG_TRACES, startLane } from '../../signals/late-totals.ts';
 import type { Database } from '../connection.ts';
 import { keyText, type TraceKey } from './keyed.ts';
-import { type LongTraces, type Pace, withoutLateTotals, writeLong, writeTogether } from './totals.ts';
+import { type LongTraces, type Pace, withoutLateTotals, writeSum, writeTogether } from './totals.ts';
 import type { Versions } from './versions.ts';
 
 /** After a failure, in milliseconds. */
@@ -11,8 +11,8 @@ const LOOK_MS = 10_000;
 /** Late traces that are remembered. The rounds that repair totals find others, and all of them after a crash. */
 const MOST_REMEMBERED = 10_000;
 
-/** A trace, and how much its totals count. */
-type Late = { readonly key: TraceKey; readonly size: number };
+/** A trace, how much its totals count, and how much was added to it since. */
+type Late = { readonly key: TraceKey; readonly counted: number; readonly added: number };
 
 export type LateTotals = {
   readonly long: LongTraces;
@@ -46,28 +46,35 @@ export const bringUpLateTotals = (database: Database, versions: Versions): LateT
 
   const startOwnLane = () => {
     const waiting = new Map<string, Late>();
+    /** How many traces come by themselves, after some could not be brought up together. */
+    let alone = 0;
     /** Those that are brought up together: what is noted of them from now on is added up once more. */
     const take = (): Late[] => {
       const taken: Late[] = [];
       let room: number = LONG_TRACES.atOnce;
       for (const [name, late] of waiting) {
-        if (taken.length > 0 && late.size > room) break;
-        room -= late.size;
+        const size = late.counted + late.added;
+        if (taken.length > 0 && size > room) break;
+        room -= size;
         waiting.delete(name);
         taken.push(late);
+        if (alone > 0) break;
       }
+      alone = Math.max(0, alone - 1);
       return taken;
     };
-    const put = (late: Late): void => {
-      if (waiting.size < MOST_REMEMBERED) waiting.set(keyText(late.key), late);
+    const put = ({ key, counted, added }: Late): void => {
+      const name = keyText(key);
+      const before = waiting.get(name);
+      if (before !== undefined || waiting.size < MOST_REMEMBERED)
+        waiting.set(name, { key, counted, added: added + (before?.added ?? 0) });
     };
     const lane = startLane<Late[]>({
       next: () => (waiting.size === 0 ? undefined : take()),
       work: async (taken) => {
         try {
           const [first] = taken;
-          if (first !== undefined && taken.length === 1)
-            await writeLong(database, first.key, first.size, versions, patiently);
+          if (first !== undefined && taken.length === 1) await writeSum(database, first.key, versions, patiently);
           else
             await patiently(() =>
               writeTogether(
@@ -77,7 +84,9 @@ export const bringUpLateTotals = (database: Database, versions: Versions): LateT
               ),
             );
         } catch (error) {
-          for (const late of taken) put(late);
+          // Each by itself from now on: one that cannot be brought up keeps no other from it. The rounds try it again.
+          alone = taken.length > 1 ? taken.length : alone;
+          if (taken.length > 1) for (const late of taken) put(late);
           throw error;
         }
       },
@@ -92,11 +101,11 @@ export const bringUpLateTotals = (database: Database, versions: Versions): LateT
   return {
     patient,
     long: {
-      later: (key, size) => {
-        const isLarge = size > LONG_TRACES.atOnce;
+      later: (key, counted, added) => {
+        const isLarge = counted + added > LONG_TRACES.atOnce;
         const { lane, put } = isLarge ? large : others;
         if (!isLarge && !lane.mayWait() && allowance.isLeft()) return false;
-        put({ key, size });
+        put({ key, counted, added });
         lane.wake();
         return true;
       },

@@ -4,7 +4,7 @@ import { storedFacet } from '../../signals/rows/codes.ts';
 import { CONTEXT_COLUMNS, type Row, SPAN } from '../../signals/rows/columns.ts';
 import { fewOf, LONG_TRACES } from '../../signals/late-totals.ts';
 import { groupSpans, HOT_WIDTH } from '../../signals/rows/held-spans.ts';
-import { judgedCount, sumRows, totalColumns, totalRows } from '../../signals/rows/total-rows.ts';
+import { judgedCount, sumRows, totalColumns, totalRows, within64Bits } from '../../signals/rows/total-rows.ts';
 import type { TraceTotals } from '../../signals/trace-totals.ts';
 import type { Ask, Database } from '../connection.ts';
 import type { ValueRow } from '../row-binary.ts';
@@ -125,7 +125,14 @@ const readStanding = async (
 const totalsRow = (key: TraceKey, total: TraceTotals, judged: Judgements, epoch: bigint, sum: bigint): ValueRow => {
   const facets = [...new Set(total.facets.map((facet) => facetText(storedFacet(facet))))];
   const version = (epoch << EPOCH_BITS) + sum;
-  return [...key, ...totalColumns(total, judged), facets, new Map(judged.latestMeans), version, NOT_DELETED];
+  return [
+    ...key,
+    ...totalColumns(within64Bits(total), judged),
+    facets,
+    new Map(judged.latestMeans),
+    version,
+    NOT_DELETED,
+  ];
 };
 
 /** What is read of spans for their totals: key, figures, context, version. */
@@ -170,14 +177,19 @@ const writePortion = async (
 };
 
 /** Spans that are read at once of one trace. */
-const PIECE_SPANS = 4_000;
+const PIECE_SPANS = LONG_TRACES.atOnce;
 const SPAN_ID = KEY_WIDTH + SPAN.spanId;
 
 /**
  * Brings the totals of one trace up to its spans, which are read in pieces: what is read at once stays small, however many there are.
  * @param pace is awaited before each piece, and is given its work
  */
-const writeSum = async ({ ask, insert }: Database, key: TraceKey, versions: Versions, pace: Pace): Promise<void> => {
+export const writeSum = async (
+  { ask, insert }: Database,
+  key: TraceKey,
+  versions: Versions,
+  pace: Pace,
+): Promise<void> => {
   const [project, traceId] = key;
   const name = keyText(key);
   // Read before the spans, as for those that are read together.
@@ -210,8 +222,13 @@ export type Pace = (work: () => Promise<void>) => Promise<void>;
 
 /** What is done with long traces. */
 export type LongTraces = {
-  /** Notes a trace, whose totals then follow, or leaves it to the caller. @returns whether it was noted */
-  readonly later: (key: TraceKey, size: number) => boolean;
+  /**
+   * Notes a trace, whose totals then follow, or leaves it to the caller.
+   * @param counted how much its totals count
+   * @param added how much was written of it, at the most
+   * @returns whether it was noted
+   */
+  readonly later: (key: TraceKey, counted: number, added: number) => boolean;
   readonly pace: Pace;
 };
 /** All totals come at once. */
@@ -227,41 +244,36 @@ export const writeTogether = async (
     await writePortion(database, portion, await readStanding(database.ask, portion, versions), versions);
 };
 
-/** Brings the totals of one trace up, however many spans it has. */
-export const writeLong = (
-  database: Database,
-  key: TraceKey,
-  size: number,
-  versions: Versions,
-  pace: Pace,
-): Promise<void> =>
-  size > LONG_TRACES.atOnce
-    ? writeSum(database, key, versions, pace)
-    : pace(() => writeTogether(database, [key], versions));
-
 /**
  * Brings the totals of traces up to their spans and judgements; a trace without a span goes. All that changes a trace is inserted before
  * this is called: of several writers the one that reads last has then read everything, and its row has the largest version.
+ * @param addedTo how much was written of a trace, at the most
  */
 export const writeTotals = async (
   database: Database,
   keys: readonly TraceKey[],
   versions: Versions,
   { later, pace }: LongTraces,
+  addedTo: (key: TraceKey) => number = () => 0,
 ): Promise<void> => {
   const isFew = fewOf(keys.length);
-  const long: { readonly key: TraceKey; readonly size: number }[] = [];
+  const long: { readonly key: TraceKey; readonly counted: number }[] = [];
   for (const portion of portions(keys)) {
     const standing = await readStanding(database.ask, portion, versions);
     const few = portion.filter((key) => {
-      const { size } = standing.get(keyText(key)) ?? { size: 0 };
-      if (isFew(size)) return true;
-      long.push({ key, size });
+      const counted = standing.get(keyText(key))?.size ?? 0;
+      if (isFew(counted)) return true;
+      long.push({ key, counted });
       return false;
     });
     await writePortion(database, few, standing, versions);
   }
-  for (const { key, size } of long) if (!later(key, size)) await writeLong(database, key, size, versions, pace);
+  // One whose totals cannot be brought up keeps no other from it.
+  const failures: unknown[] = [];
+  for (const { key, counted } of long)
+    if (!later(key, counted, addedTo(key)))
+      await writeSum(database, key, versions, pace).catch((error: unknown) => failures.push(error));
+  if (failures.length > 0) throw failures[0];
 };
 
 /**

@@ -181,15 +181,25 @@ export const writeGroup = async (
     ),
     insert(NOTES, lastOf(versioned(batches.flatMap((batch) => batch.aspectNotes.map(noteRow))), 2)),
   ]);
-  const touched = new Map<string, TraceKey>();
+  const touched = new Map<string, { readonly key: TraceKey; added: number }>();
   const touch = (key: TraceKey): void => {
-    if (isTraceId(key[1])) touched.set(keyText(key), key);
+    if (!isTraceId(key[1])) return;
+    const name = keyText(key);
+    const entry = touched.get(name) ?? { key, added: 0 };
+    entry.added += 1;
+    touched.set(name, entry);
   };
   for (const span of spans) touch([span.correlation.project, span.traceId]);
   const left = [...scores.left, ...feedback.left];
   for (const key of [...scores.judged, ...feedback.judged, ...left]) touch(key);
   await raiseEpochs(database, left, versions);
-  await writeTotals(database, [...touched.values()], versions, long);
+  await writeTotals(
+    database,
+    Array.from(touched.values(), ({ key }) => key),
+    versions,
+    long,
+    (key) => touched.get(keyText(key))?.added ?? 0,
+  );
   await insert(
     INGEST_KEYS,
     going.flatMap(({ ingestKey, batch }) => (ingestKey === undefined ? [] : [[ingestKey, receivedAt(batch) ?? nowNs]])),

@@ -13,6 +13,7 @@ import {
   TOTAL_COLUMNS,
   totalColumns,
   totalRows,
+  within64Bits,
 } from '../../signals/rows/total-rows.ts';
 import type { FacetValue } from '../../signals/trace-facets.ts';
 import type { TraceTotals } from '../../signals/trace-totals.ts';
@@ -26,10 +27,10 @@ import { hex } from './statement.ts';
 export type Touched = {
   /** Project and trace id. */
   readonly row: Row;
-  /** A span of it was written. */
-  spansChanged: boolean;
-  /** Scores or feedback came or went. */
-  judgementsChanged: boolean;
+  /** How many spans of it were written. */
+  spans: number;
+  /** How many scores and judgements of feedback came or went. */
+  judgements: number;
 };
 
 /** The row of a trace, which this transaction holds. */
@@ -77,7 +78,7 @@ const MEANS: Columns = [
   ['trace_id', 'uuid'],
   ['mean', 'float8'],
 ];
-const LATE: Columns = [...TRACE_KEY, ['size', 'int4']];
+const LATE: Columns = [...TRACE_KEY, ['counted', 'int4'], ['added', 'int4']];
 
 type Stored = ReturnType<typeof storedFacet>;
 const FEEDBACK_FACET = storedFacet(['feedback', 'thumbs'])[0];
@@ -236,7 +237,7 @@ const newTotals = (ask: Ask) => {
     put: ({ row, startNs, facets: before }: LockedTrace, total: TraceTotals, said: Judgements): void => {
       const stored = total.facets.map(storedFacet);
       const facetText = JSON.stringify(stored);
-      totals.push([...row, ...totalColumns(total, said), facetText]);
+      totals.push([...row, ...totalColumns(within64Bits(total), said), facetText]);
       addMeans(row, said);
       if (facetText === before && total.startTime === startNs) return;
       if (before !== '[]') refaceted.push(row);
@@ -281,15 +282,23 @@ const newTotals = (ask: Ask) => {
   };
 };
 
-/** The totals of these traces follow their transaction. */
-const putLate = async (ask: Ask, late: readonly LockedTrace[]): Promise<void> => {
-  const rows = late.map(({ row, spanCount, saidCount }): Row => [...row, spanCount + saidCount]);
+/** A trace whose totals follow their transaction. */
+type LateTrace = {
+  readonly trace: LockedTrace;
+  /** How many spans, scores and judgements of feedback were written of it. */
+  readonly added: number;
+};
+const putLate = async (ask: Ask, late: readonly LateTrace[]): Promise<void> => {
+  const rows = late.map(
+    ({ trace: { row, spanCount, saidCount }, added }): Row => [...row, spanCount + saidCount, added],
+  );
   await ask(
     ...insertInto(
       'late_totals',
       LATE,
       rows,
-      `ON CONFLICT (project, trace_id) DO UPDATE SET size = excluded.size, stamp = nextval('late_totals_stamp_seq')`,
+      `ON CONFLICT (project, trace_id) DO UPDATE SET
+         counted = excluded.counted, added = late_totals.added + excluded.added, stamp = nextval('late_totals_stamp_seq')`,
     ),
   );
 };
@@ -342,30 +351,35 @@ const carryOut = async (ask: Ask, { few, summed, said, judgements: known }: Plan
  * Brings the totals of locked traces up to their spans and to what was said of them. Of long traces that may be done later: they are noted.
  * @param locking was asked for before this
  * @param touchedOf what happened to a trace that is locked
- * @returns whether any was noted
+ * @returns how much is to be read of each that was noted
  */
 export const writeTotals = async (
   ask: Ask,
   locking: Promise<readonly LockedTrace[]>,
   touchedOf: (row: Row) => Touched | undefined,
   { allowance, mayWait }: LongTraces,
-): Promise<boolean> => {
+): Promise<readonly number[]> => {
   const plan = newPlan();
-  const late: LockedTrace[] = [];
+  const late: LateTrace[] = [];
+  let isDrained = false;
   const locked = await locking;
   const isFew = fewOf(locked.length);
   for (const trace of locked) {
     const touched = touchedOf(trace.row);
     const { spanCount, saidCount } = trace;
-    const isOfSpans = touched?.spansChanged === true;
+    const { spans = 0, judgements = 0 } = touched ?? {};
+    const isOfSpans = spans > 0;
     const read = saidCount + (isOfSpans ? spanCount : 0);
     if (isFew(read)) {
       if (isOfSpans) plan.few.push(trace);
       else planSaid(plan, trace);
     } else if (read > LONG_TRACES.atOnce || mayWait(false) || !allowance.isLeft()) {
-      late.push(trace);
-      if (touched?.judgementsChanged === true && isFewAlone(saidCount)) plan.said.push(trace);
+      late.push({ trace, added: spans + judgements });
+      if (judgements > 0 && isFewAlone(saidCount)) plan.said.push(trace);
     } else {
+      // Rows of the group that were asked for before are none of its time.
+      if (!isDrained) await ask('SELECT 1');
+      isDrained = true;
       const end = allowance.begin();
       try {
         const key = traceKeyText(trace.row);
@@ -389,7 +403,7 @@ export const writeTotals = async (
     // What was read of these for late totals is out of date.
     current.length === 0 ? undefined : ask(...deleteOf('late_totals', rowsOf(current))),
   ]);
-  return late.length > 0;
+  return late.map(({ trace, added }) => trace.spanCount + trace.saidCount + added);
 };
 
 /** Brings locked traces up to what was said of them. One that has no span goes. */

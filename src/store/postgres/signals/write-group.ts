@@ -241,8 +241,8 @@ export type Written = {
   readonly outcomes: readonly WriteOutcome[];
   /** Numbers of projects. */
   readonly known: ProjectNumbers;
-  /** Whether totals of traces are to follow. */
-  readonly isLate: boolean;
+  /** How much is to be read of each trace whose totals are to follow. */
+  readonly late: readonly number[];
 };
 
 /**
@@ -287,19 +287,15 @@ export const writeGroup = async (
   for (const row of rowsOfRecords) row[0] = numberOf(row[0] as string);
 
   const touched = new Map<string, Touched>();
-  const touch = (
-    what: 'spansChanged' | 'judgementsChanged',
-    project: Column | undefined,
-    traceId: Column | undefined,
-  ): void => {
+  const touch = (what: 'spans' | 'judgements', project: Column | undefined, traceId: Column | undefined): void => {
     if (typeof traceId !== 'string' || !isTraceId(traceId)) return;
     const row = [project ?? null, traceId];
     const key = traceKeyText(row);
-    const entry = touched.get(key) ?? { row, spansChanged: false, judgementsChanged: false };
-    entry[what] = true;
+    const entry = touched.get(key) ?? { row, spans: 0, judgements: 0 };
+    entry[what] += 1;
     touched.set(key, entry);
   };
-  const judge: Touch = (project, traceId) => touch('judgementsChanged', project, traceId);
+  const judge: Touch = (project, traceId) => touch('judgements', project, traceId);
   await writeJudgements(ask, 'scores', SCORES, records.scores, judge);
   await writeJudgements(ask, 'feedback', FEEDBACK, records.feedback, judge);
   if (records.notes.length > 0)
@@ -314,7 +310,7 @@ export const writeGroup = async (
   const prepared = written.flatMap(({ unit, spans: rows }) =>
     rows.map((one, place) => [numberOf(unit.batch.spans[place]?.correlation.project ?? ''), one] as const),
   );
-  for (const [number, { traceId }] of prepared) touch('spansChanged', number, traceId);
+  for (const [number, { traceId }] of prepared) touch('spans', number, traceId);
   // Asked together and run in this order, so that each is put together while the server works on the one before.
   const keys = inOrder(
     Array.from(touched.values(), ({ row }) => row),
@@ -324,8 +320,8 @@ export const writeGroup = async (
   const asked = writeSpans(ask, prepared);
   if (records.logs.length > 0) asked.push(ask(...insertInto('logs', LOGS, records.logs)));
   if (records.metrics.length > 0) asked.push(ask(...insertInto('metric_points', METRICS, records.metrics)));
-  const isLate =
-    locking !== undefined && (await writeTotals(ask, locking, (row) => touched.get(traceKeyText(row)), long));
+  const late =
+    locking === undefined ? [] : await writeTotals(ask, locking, (row) => touched.get(traceKeyText(row)), long);
   await Promise.all(asked);
-  return { outcomes, known: numbers, isLate };
+  return { outcomes, known: numbers, late };
 };

@@ -22,7 +22,7 @@ export const createSignalWriter = (
     prepare: prepareSpan,
     write: async (group) => {
       const written = await transaction((within) => writeGroup(within, group, known, clock(), late));
-      if (written.isLate) late.wake();
+      if (written.late.length > 0) late.wake(written.late);
       known = written.known;
       return written.outcomes;
     },

@@ -138,6 +138,20 @@ export const judgedCount = (scores: Column | undefined, feedback: Column | undef
   return means.reduce((sum, [, , , count]) => sum + count, 0) + counts.reduce((sum, [, count]) => sum + count, 0);
 };
 
+/** The largest number that a column of 64 bits holds. Spans may claim more tokens together. */
+const MOST_OF_64_BITS = Number(2n ** 63n - 1024n);
+/** Totals as an engine takes them whose columns hold integers of 64 bits, and nothing else. */
+export const within64Bits = (totals: TraceTotals): TraceTotals => {
+  const bounded = (tokens: number | null): number | null =>
+    tokens === null ? null : Math.min(tokens, MOST_OF_64_BITS);
+  return {
+    ...totals,
+    inputTokens: bounded(totals.inputTokens),
+    outputTokens: bounded(totals.outputTokens),
+    totalTokens: bounded(totals.totalTokens),
+  };
+};
+
 export const totalColumns = (totals: TraceTotals, judged: Pick<Judgements, 'scores' | 'feedback'>): Column[] => [
   totals.startTime,
   totals.durationNs,

@@ -30,8 +30,8 @@ export type TouchedTrace = {
   atHand?: { readonly spans: Row[]; readonly contexts: Map<number, Row> } | undefined;
   /** The newest of its contexts in the file and those that its unit brought, where they are not at hand. */
   storedContexts?: Map<number, Row> | undefined;
-  /** Where each of many contexts stands, and the next free place. */
-  placesOfContexts?: { readonly byText: Map<string, number>; next: number } | undefined;
+  /** Where each of many known contexts stands, and the next free place. */
+  placesOfContexts?: { readonly of: Map<number, Row>; readonly byText: Map<string, number>; next: number } | undefined;
 };
 
 type Known = Pick<TouchedTrace, 'trace' | 'traceId' | 'project' | 'isNew'>;
@@ -154,6 +154,7 @@ export const projectionOf = (
   );
 
   const countContexts = db.prepare('SELECT count(*) FROM trace_contexts WHERE trace = ?').pluck();
+  const placesOfContexts = db.prepare<[number], number>('SELECT context FROM trace_contexts WHERE trace = ?').pluck();
   const deleteContext = db.prepare('DELETE FROM trace_contexts WHERE trace = ? AND context = ?');
 
   const allowance = createAllowance(LONG_TRACES.share, LONG_TRACES.mostMs, now);
@@ -285,7 +286,7 @@ export const projectionOf = (
   /** Removes the contexts of a trace that none of its spans has any more. */
   const keepContexts = (trace: number, used: ReadonlySet<number>): void => {
     if (Number(countContexts.get(trace)) === used.size) return;
-    for (const [context] of contextsOf.all(trace)) if (!used.has(Number(context))) deleteContext.run(trace, context);
+    for (const context of placesOfContexts.all(trace)) if (!used.has(context)) deleteContext.run(trace, context);
   };
 
   /** Totals from spans that are at hand, which are all that the trace has. */
@@ -314,9 +315,10 @@ export const projectionOf = (
 
   const projectLong = (touched: TouchedTrace, row: Row): void => {
     const { trace } = touched;
-    const isLarge = readOf(touched, row) > LONG_TRACES.atOnce;
+    // All of its spans are read for late totals, whatever has changed.
+    const isLarge = saidOf(row) + Number(row[SPAN_COUNT]) > LONG_TRACES.atOnce;
     const judged = (): Judgements => judgementsAmong([touched]).get(trace) ?? noJudgements;
-    if (isLarge || late.mayWait(isLarge) || !allowance.isLeft()) {
+    if (readOf(touched, row) > LONG_TRACES.atOnce || late.mayWait(isLarge) || !allowance.isLeft()) {
       late.put(trace, isLarge);
       if (touched.judgementsChanged === true && isFewAlone(saidOf(row))) judge(touched, row, judged());
       return;

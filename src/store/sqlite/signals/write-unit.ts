@@ -207,8 +207,8 @@ export const unitWriterOf = (
   const placeAmongMany = (entry: TouchedTrace, known: Map<number, Row>, context: Row): number => {
     const text = JSON.stringify(context);
     let places = entry.placesOfContexts;
-    if (places?.byText.size !== known.size) {
-      places = { byText: new Map(), next: 0 };
+    if (places?.of !== known) {
+      places = { of: known, byText: new Map(), next: 0 };
       for (const [place, values] of known) {
         places.byText.set(JSON.stringify(values), place);
         places.next = Math.max(places.next, place + 1);
@@ -368,8 +368,10 @@ export const unitWriterOf = (
   return {
     write: (pieces, firstSpan) => {
       const mine = new Map<string, TouchedTrace>();
-      const named = pieces.reduce((sum, [, , traces]) => sum + traces.length, 0);
-      const contextsOfEach = Math.ceil(CONTEXTS_READ / Math.max(1, named));
+      const named = new Set(
+        pieces.flatMap(([, , traces]) => traces.map(([traceId, project]) => `${traceId}${project}`)),
+      );
+      const contextsOfEach = Math.ceil(CONTEXTS_READ / Math.max(1, named.size));
       try {
         return payloads.unit(() =>
           unit(() => {

@@ -472,4 +472,26 @@ describe('SQLite: totals and facets of traces', () => {
     expect(file.facets()).toEqual(file.ownFacets());
     file.close();
   });
+
+  it('of a trace of very many spans of which only something was said wait with the large ones', () => {
+    const file = aFile();
+    const scores = Array.from({ length: 33 }, (_, n) =>
+      aScore({ scoreId: `score ${n}`, traceId: traceIdOf(1), value: 1 }),
+    );
+    file.write({ spans: spansOf(1, 0, 20_000) }, { spans: spansOf(2, 100_000, 100_040) });
+    file.write({ scores });
+    file.clock.lookMs = 1_000;
+    file.write({ spans: spansOf(2, 100_040, 100_041) });
+    file.clock.lookMs = 0;
+    file.write({ scores: scores.slice(0, 1), spans: spansOf(2, 100_041, 100_042) });
+    file.clock.lookMs = 60;
+    file.clock.ms += 10_000;
+    file.settleOne();
+    expect(file.spanCounts()).toEqual([20_000, 42]);
+    expect(file.lateTraces()).toBe(1);
+    file.clock.lookMs = 0;
+    file.settle();
+    expect(file.lateTraces()).toBe(0);
+    file.close();
+  });
 });

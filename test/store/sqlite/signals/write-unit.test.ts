@@ -68,6 +68,20 @@ describe('SQLite: the contexts of a trace', () => {
     folder.remove();
   });
 
+  it('that one trace has in several pieces of a unit are looked for among as many as in one', async () => {
+    const folder = temporaryFolder();
+    const path = join(folder.path, 'svc.db');
+    const store = await openSqliteSignalStore({ path });
+    const spans = Array.from({ length: 4_000 }, (_, n) => ofRun(`run ${n}`, n));
+    await store.write(aUnit({ spans }));
+    await store.write(aUnit({ spans: spans.map((span) => ({ ...span, name: 'changed' })) }));
+    const db = new Database(path, { readonly: true });
+    expect(db.prepare('SELECT count(*), max(context) FROM trace_contexts').raw().all()).toEqual([[4_000, 3_999]]);
+    db.close();
+    await store.close();
+    folder.remove();
+  });
+
   it('are looked for among the newest 16,384 of all traces of a unit: an older one is kept a second time, and totals know it', async () => {
     const folder = temporaryFolder();
     const path = join(folder.path, 'svc.db');
