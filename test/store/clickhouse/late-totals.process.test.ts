@@ -2,7 +2,6 @@ import { isDeepStrictEqual } from 'node:util';
 import * as fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { SignalBatch } from '../../../src/model/signal.ts';
-import type { Span } from '../../../src/model/span.ts';
 import { nowUnixNano } from '../../../src/model/time.ts';
 import { connectDatabase, type Database } from '../../../src/store/clickhouse/connection.ts';
 import { migrate } from '../../../src/store/clickhouse/migrate.ts';
@@ -16,8 +15,9 @@ import { createVersions } from '../../../src/store/clickhouse/signals/versions.t
 import { prepareSpan, writeGroup } from '../../../src/store/clickhouse/signals/write-group.ts';
 import { type ClickHouseServer, startClickHouse } from '../../clickhouse.ts';
 import { eventually } from '../../eventually.ts';
-import { aScore, aSpan, aUnit, spanIdOf, T0, traceIdOf } from '../signals/factories.ts';
+import { aScore, aUnit, traceIdOf } from '../signals/factories.ts';
 import { openTemporary } from '../sqlite/temporary-store.ts';
+import { aDrawnBatch, batchOf, spansOf } from '../signals/late-batches.ts';
 
 let server: ClickHouseServer;
 let database: Database;
@@ -60,8 +60,6 @@ const noting = (noted: string[]): LongTraces => ({
 
 let drawn = 0;
 const ownTrace = (): string => traceIdOf((drawn += 1));
-const spansOf = (traceId: string, from: number, to: number): Span[] =>
-  Array.from({ length: to - from }, (_, n) => aSpan({ traceId, spanId: spanIdOf(from + n) }));
 const write = async (long: LongTraces, ...batches: Partial<SignalBatch>[]): Promise<void> => {
   for (const batch of batches) {
     const unit = aUnit(batch);
@@ -160,33 +158,16 @@ describe('late totals in ClickHouse', () => {
     expect(await spanCount(traceId)).toBeUndefined();
   });
 
-  it('are what all spans give, whoever of two services wrote and added up which, in any order', async () => {
-    const step = fc.record({
-      trace: fc.nat(2),
-      from: fc.nat(60),
-      spans: fc.integer({ min: 1, max: 50 }),
-      user: fc.constantFrom('ann', 'bob', undefined),
-      start: fc.nat(3),
-      who: fc.constantFrom('one', 'other', 'at once'),
-      score: fc.option(fc.nat(3), { nil: undefined }),
-    });
+  it('end as those of all spans, whichever of two services wrote a batch, and whichever added it up', async () => {
+    const step = fc.tuple(aDrawnBatch, fc.constantFrom('one', 'other', 'at once'));
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 10 }), async (steps) => {
         const ids = [ownTrace(), ownTrace(), ownTrace()];
         const services = { one: bringUp(), other: bringUp(), 'at once': withoutLateTotals };
         const { store, remove } = await openTemporary();
         try {
-          for (const { trace, from, spans, user, start, who, score } of steps) {
-            const traceId = ids[trace] ?? '';
-            const batch: Partial<SignalBatch> = {
-              spans: spansOf(traceId, from, from + spans).map((span) => ({
-                ...span,
-                startTime: T0 + BigInt(start),
-                correlation: { ...span.correlation, ...(user === undefined ? {} : { userId: user }) },
-              })),
-              scores:
-                score === undefined ? [] : [aScore({ scoreId: `${traceId}/${score}`, traceId, value: score / 3 })],
-            };
+          for (const [drawn, who] of steps) {
+            const batch = batchOf(drawn, ids);
             await write(services[who], batch);
             await store.write(aUnit(batch));
           }

@@ -1,7 +1,6 @@
 import * as fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { SignalBatch } from '../../../src/model/signal.ts';
-import type { Span } from '../../../src/model/span.ts';
 import { nowUnixNano } from '../../../src/model/time.ts';
 import { type Ask, connectDatabase, type Database } from '../../../src/store/postgres/connection.ts';
 import { migrate } from '../../../src/store/postgres/migrate.ts';
@@ -15,9 +14,10 @@ import type { JoinedWrites } from '../../../src/store/signals/joined-writes.ts';
 import type { TraceDetail } from '../../../src/store/signals/query.ts';
 import { eventually } from '../../eventually.ts';
 import { type PostgresServer, startPostgres } from '../../postgres.ts';
-import { aFeedback, aScore, aSpan, aUnit, spanIdOf, T0, traceIdOf } from '../signals/factories.ts';
+import { aFeedback, aScore, aUnit, traceIdOf } from '../signals/factories.ts';
 import { openTemporary } from '../sqlite/temporary-store.ts';
 import { withoutLateTotals } from './temporary-stores.ts';
+import { aDrawnBatch, batchOf, spansOf } from '../signals/late-batches.ts';
 
 let server: PostgresServer;
 let url: string;
@@ -50,8 +50,6 @@ const noTime: LongTraces['allowance'] = { isLeft: () => false, begin: () => () =
 
 let drawn = 0;
 const ownTrace = (): string => traceIdOf((drawn += 1));
-const spansOf = (traceId: string, from: number, to: number): Span[] =>
-  Array.from({ length: to - from }, (_, n) => aSpan({ traceId, spanId: spanIdOf(from + n) }));
 const write = async (to: JoinedWrites, ...batches: Partial<SignalBatch>[]): Promise<void> => {
   for (const batch of batches) await to.write(aUnit(batch));
 };
@@ -124,16 +122,8 @@ describe('late totals in PostgreSQL', () => {
     expect([totalsOf(judged), totalsOf(gone)]).toEqual(['41', '']);
   });
 
-  it('are what all spans give, whoever of two services wrote and added up which, in any order', async () => {
-    const step = fc.record({
-      trace: fc.nat(2),
-      from: fc.nat(60),
-      spans: fc.integer({ min: 1, max: 50 }),
-      user: fc.constantFrom('ann', 'bob', undefined),
-      start: fc.nat(3),
-      isBusy: fc.boolean(),
-      score: fc.option(fc.nat(3), { nil: undefined }),
-    });
+  it('end as those of all spans, whichever of two services wrote a batch, and whichever added it up', async () => {
+    const step = fc.tuple(aDrawnBatch, fc.boolean());
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 14 }), async (steps) => {
         const ids = [ownTrace(), ownTrace(), ownTrace()];
@@ -142,17 +132,8 @@ describe('late totals in PostgreSQL', () => {
         try {
           const busy = writer({ allowance: noTime }, one.wake);
           const idle = writer({}, other.wake);
-          for (const { trace, from, spans, user, start, isBusy, score } of steps) {
-            const traceId = ids[trace] ?? '';
-            const batch: Partial<SignalBatch> = {
-              spans: spansOf(traceId, from, from + spans).map((span) => ({
-                ...span,
-                startTime: T0 + BigInt(start),
-                correlation: { ...span.correlation, ...(user === undefined ? {} : { userId: user }) },
-              })),
-              scores:
-                score === undefined ? [] : [aScore({ scoreId: `${traceId}/${score}`, traceId, value: score / 3 })],
-            };
+          for (const [drawn, isBusy] of steps) {
+            const batch = batchOf(drawn, ids);
             await write(isBusy ? busy : idle, batch);
             await store.write(aUnit(batch));
           }
