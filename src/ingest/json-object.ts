@@ -35,5 +35,8 @@ for (let instance = 0; instance < FIRST_INSTANCES; instance += 1) {
   for (let member = 0; member < MEMBERS_INSIDE; member += 1) object[`member${member}`] = null;
 }
 
+/** Whether an object was made here. What is put into such an object is data that all stores can hold. */
+export const isOurs = (object: object): object is MutableJsonObject => Object.getPrototypeOf(object) === noMembers;
+
 /** The same for the attributes of a signal. */
 export const newAttributes = (): MutableJsonObject => new ManyKeys(false);

@@ -9,9 +9,13 @@ export type Sliceable = Buffer & {
   utf8Slice(start: number, end: number): string;
 };
 
-/** Shortest run of bytes that a cache keeps: they are compared four at a time. */
-const SHORTEST = 4;
 const SLOTS = 4096;
+/** Runs of bytes are compared so many at a time; a shorter one by itself. */
+const STEP = 4;
+
+/** All bytes of a run of one to three. */
+const shortRun = (view: DataView, start: number, length: number): number =>
+  view.getUint8(start) | (view.getUint8(start + (length >> 1)) << 8) | (view.getUint8(start + length - 1) << 16);
 
 /**
  * Values found again by the bytes they were made of: most names and many words of a batch come again with each span, and
@@ -32,6 +36,10 @@ export class ByteCache<T> {
   }
 
   private slotOf(view: DataView, start: number, length: number): number {
+    if (length < STEP) {
+      const hash = Math.imul(shortRun(view, start, length), 0x9e3779b1) + length;
+      return (hash ^ (hash >>> 15)) & (SLOTS - 1);
+    }
     const first = view.getInt32(start, true);
     const middle = view.getInt32(start + ((length - 4) >> 1), true);
     const last = view.getInt32(start + length - 4, true);
@@ -41,20 +49,22 @@ export class ByteCache<T> {
 
   /** What was last put for these bytes, if it is still there. */
   find(view: DataView, start: number, length: number): T | undefined {
-    if (length < SHORTEST || length > this.width) return undefined;
+    if (length === 0 || length > this.width) return undefined;
     const slot = this.slotOf(view, start, length);
     if (this.lengths[slot] !== length) return undefined;
     const { block } = this;
     const kept = slot * this.width;
-    const last = length - 4;
-    for (let at = 0; at < last; at += 4)
+    if (length < STEP)
+      return shortRun(view, start, length) === shortRun(block, kept, length) ? this.values[slot] : undefined;
+    const last = length - STEP;
+    for (let at = 0; at < last; at += STEP)
       if (view.getInt32(start + at, true) !== block.getInt32(kept + at, true)) return undefined;
     if (view.getInt32(start + last, true) !== block.getInt32(kept + last, true)) return undefined;
     return this.values[slot];
   }
 
   put(view: DataView, start: number, length: number, value: T): void {
-    if (length < SHORTEST || length > this.width) return;
+    if (length === 0 || length > this.width) return;
     const slot = this.slotOf(view, start, length);
     const kept = slot * this.width;
     for (let at = 0; at < length; at++) this.block.setUint8(kept + at, view.getUint8(start + at));

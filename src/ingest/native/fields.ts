@@ -2,7 +2,7 @@ import { isSpanId, isTraceId } from '../../model/ids.ts';
 import type { Failure, Result } from '../../model/failure.ts';
 import type { Json } from '../../model/json.ts';
 import { MAX_UNIX_NANO, parseTimestamp, type UnixNano } from '../../model/time.ts';
-import { type MutableJsonObject, newJsonObject } from '../json-object.ts';
+import { isOurs, type MutableJsonObject, newJsonObject } from '../json-object.ts';
 import { jsonBounds, storableText } from '../json-reader.ts';
 
 /** One field of one record is unusable. Thrown while a record is read, and a value outside of this folder. */
@@ -29,8 +29,8 @@ const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
- * A copy that all stores can hold: texts without NUL and lone surrogates, objects without a prototype, finite numbers.
- * Records that came through another parser than ours need it.
+ * The value as all stores can hold it: texts without NUL and lone surrogates, objects without a prototype, finite numbers.
+ * What came through another parser than ours is copied; what ours read is so already, and is given back itself.
  */
 const storable = (value: unknown, field: string, depth = 0): Json => {
   if (depth > jsonBounds.depth)
@@ -41,11 +41,22 @@ const storable = (value: unknown, field: string, depth = 0): Json => {
     return value;
   }
   if (typeof value === 'boolean' || value === null) return value;
-  if (Array.isArray(value)) return value.map((item) => storable(item, field, depth + 1));
+  if (Array.isArray(value)) return storableItems(value, field, depth + 1);
   if (!isRecord(value)) throw new FieldFault(field, `${field} holds something other than JSON`);
+  if (isOurs(value)) return value;
   const copy = newJsonObject();
   for (const [name, member] of Object.entries(value)) copy[storableText(name)] = storable(member, field, depth + 1);
   return copy;
+};
+
+const storableItems = (items: readonly unknown[], field: string, depth: number): Json => {
+  let copy: Json[] | undefined;
+  for (const [at, item] of items.entries()) {
+    const kept = storable(item, field, depth);
+    if (copy === undefined && kept !== item) copy = items.slice(0, at) as Json[];
+    copy?.push(kept);
+  }
+  return copy ?? (items as readonly Json[]);
 };
 
 /**
@@ -76,8 +87,7 @@ export class Fields {
   }
 
   private raw(name: string): unknown {
-    const value = Object.hasOwn(this.record, name) ? this.record[name] : undefined;
-    return value ?? undefined;
+    return this.record[name] ?? undefined;
   }
 
   has(name: string): boolean {
