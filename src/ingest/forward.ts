@@ -81,7 +81,12 @@ const sizeOf = (value: Json | undefined): number => {
 };
 
 const sizeOfSpan = (span: Span): number => {
-  let size = SPAN_OVERHEAD_BYTES + sizeOf(span.attributes) + sizeOf(span.input) + sizeOf(span.output);
+  let size =
+    SPAN_OVERHEAD_BYTES +
+    sizeOf(span.attributes) +
+    sizeOf(span.sharedAttributes) +
+    sizeOf(span.input) +
+    sizeOf(span.output);
   for (const event of span.events) size += event.name.length + sizeOf(event.attributes);
   for (const link of span.links) size += sizeOf(link.attributes);
   if (span.error !== undefined) size += span.error.message.length + (span.error.stack?.length ?? 0);

@@ -105,6 +105,12 @@ export const createRedactor = (settings: RedactionSettings = {}): ((batch: Signa
   };
 
   const attributes = (map: JsonObject): JsonObject => members(map, 0);
+  /** The last map that many spans share. What becomes of it is one object for all of them, too. */
+  let lastShared: { readonly before: JsonObject; readonly after: JsonObject } | undefined;
+  const sharedAttributes = (before: JsonObject): JsonObject => {
+    if (lastShared?.before !== before) lastShared = { before, after: attributes(before) };
+    return lastShared.after;
+  };
   const payload = (value: Json, key: string | undefined): Json =>
     key === undefined ? inside(value, 0) : judged(key, value, 0);
 
@@ -158,19 +164,22 @@ export const createRedactor = (settings: RedactionSettings = {}): ((batch: Signa
   };
 
   const span = (before: Span): Span => {
-    const after: Pick<Span, 'name' | 'correlation' | 'attributes' | 'events' | 'links' | 'input' | 'output' | 'error'> =
-      {
-        name: text(before.name),
-        correlation: correlation(before.correlation),
-        attributes: attributes(before.attributes),
-        events: items(before.events, (event) =>
-          changedIn(event, { name: text(event.name), attributes: attributes(event.attributes) }),
-        ),
-        links: items(before.links, (link) => changedIn(link, { attributes: attributes(link.attributes) })),
-        ...(before.input !== undefined && { input: payload(before.input, before.inputAttribute) }),
-        ...(before.output !== undefined && { output: payload(before.output, before.outputAttribute) }),
-        ...(before.error !== undefined && { error: error(before.error) }),
-      };
+    const after: Pick<
+      Span,
+      'name' | 'correlation' | 'attributes' | 'sharedAttributes' | 'events' | 'links' | 'input' | 'output' | 'error'
+    > = {
+      name: text(before.name),
+      correlation: correlation(before.correlation),
+      attributes: attributes(before.attributes),
+      ...(before.sharedAttributes !== undefined && { sharedAttributes: sharedAttributes(before.sharedAttributes) }),
+      events: items(before.events, (event) =>
+        changedIn(event, { name: text(event.name), attributes: attributes(event.attributes) }),
+      ),
+      links: items(before.links, (link) => changedIn(link, { attributes: attributes(link.attributes) })),
+      ...(before.input !== undefined && { input: payload(before.input, before.inputAttribute) }),
+      ...(before.output !== undefined && { output: payload(before.output, before.outputAttribute) }),
+      ...(before.error !== undefined && { error: error(before.error) }),
+    };
     const changed = changedIn(before, after);
     // Almost every span: nothing was redacted, so no field was lifted from what was.
     if (changed === before) return before;
@@ -183,7 +192,8 @@ export const createRedactor = (settings: RedactionSettings = {}): ((batch: Signa
       ...(of.output !== undefined && { output: of.output }),
     });
     const kept = [payloads(before), payloads(after)] as const;
-    return withoutLifted(changed, [before.attributes, after.attributes], kept, ...events);
+    const shared = [before.sharedAttributes ?? {}, after.sharedAttributes ?? {}] as const;
+    return withoutLifted(changed, [before.attributes, after.attributes], shared, kept, ...events);
   };
 
   const error = (before: NonNullable<Span['error']>): NonNullable<Span['error']> =>

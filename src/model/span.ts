@@ -102,10 +102,11 @@ export type SpanLink = { readonly traceId: string; readonly spanId: string; read
 /**
  * One operation of a trace, as decoded, mapped and kept.
  *
- * `attributes` is the flattened attribute map (resource attributes under their own keys only where the span has none by
- * that name). A payload that was lifted from one attribute unchanged is held once: its key is named by `inputAttribute`
- * or `outputAttribute`, and is not in `attributes`. Readers put it back (`wholeAttributes`), so that the map a client sees
- * is complete.
+ * The attribute map is flat: what its resource and scope say stands beside what the span says, under their own keys and only where the
+ * span has none by that name. While a span is taken in, it may be held in two parts that have no key in common: `sharedAttributes`, one
+ * object for all spans of a resource and scope, and `attributes`, the rest. A payload that was lifted from one attribute unchanged is held
+ * once: its key is named by `inputAttribute` or `outputAttribute`, and is in neither. Readers put everything together
+ * (`wholeAttributes`), so that the map a client sees is complete.
  */
 export type Span = {
   readonly traceId: string;
@@ -133,6 +134,7 @@ export type Span = {
   readonly error?: SpanError;
   readonly correlation: Correlation;
   readonly attributes: JsonObject;
+  readonly sharedAttributes?: JsonObject;
   readonly events: readonly SpanEvent[];
   readonly links: readonly SpanLink[];
   readonly scopeName?: string;
@@ -141,12 +143,14 @@ export type Span = {
 /** A root has no parent. @see Interface specification, "Span" */
 export const isRoot = (span: Pick<Span, 'parentSpanId'>): boolean => span.parentSpanId === undefined;
 
-/** The attribute map as it was sent: the payloads held apart are put back under the keys they came from. */
+/** The attribute map as it was sent, in one part: the payloads held apart are put back under the keys they came from. */
 export const wholeAttributes = (
-  span: Pick<Span, 'attributes' | 'input' | 'inputAttribute' | 'output' | 'outputAttribute'>,
+  span: Pick<Span, 'attributes' | 'sharedAttributes' | 'input' | 'inputAttribute' | 'output' | 'outputAttribute'>,
 ): JsonObject => {
-  if (span.inputAttribute === undefined && span.outputAttribute === undefined) return span.attributes;
-  const whole: Record<string, Json> = Object.assign(Object.create(null), span.attributes);
+  const { attributes, sharedAttributes } = span;
+  if (sharedAttributes === undefined && span.inputAttribute === undefined && span.outputAttribute === undefined)
+    return attributes;
+  const whole: Record<string, Json> = Object.assign(Object.create(null), sharedAttributes, attributes);
   if (span.inputAttribute !== undefined && span.input !== undefined) whole[span.inputAttribute] = span.input;
   if (span.outputAttribute !== undefined && span.output !== undefined) whole[span.outputAttribute] = span.output;
   return whole;

@@ -32,6 +32,11 @@ const aSpan = (n = 1, over: Partial<Span> = {}): Span => ({
 });
 
 describe('a span turned back into OTLP', () => {
+  it('has what it shares with others among its attributes', () => {
+    const [span] = decode(encodeSpans([aSpan(1, { attributes: { a: 1 }, sharedAttributes: { 'host.name': 'h' } })]));
+    expect({ ...wholeAttributes(span ?? aSpan()) }).toMatchObject({ a: 1, 'host.name': 'h' });
+  });
+
   it('is the same span when it is read again', () => {
     const span = aSpan(1, {
       parentSpanId: 'a'.repeat(16),

@@ -192,6 +192,13 @@ describe('a value that a rule matches is in no position of what is stored', () =
       { ...emptyBatch, spans: [aSpan({ output: [CANARY], outputAttribute: 'token' })] },
     ],
     ['span attribute', { ...emptyBatch, spans: [aSpan({ attributes: flat })] }],
+    [
+      'attribute that spans share',
+      {
+        ...emptyBatch,
+        spans: [aSpan({ sharedAttributes: flat }), aSpan({ sharedAttributes: flat, attributes: { a: 1 } })],
+      },
+    ],
     ['span attribute, nested value', { ...emptyBatch, spans: [aSpan({ attributes: { cfg: { list: [secret] } } })] }],
     [
       'span attribute, a list under the key',
@@ -303,6 +310,21 @@ describe('a field that was lifted from a redacted attribute', () => {
     const [after] = redact({ ...emptyBatch, spans: [span] }).spans;
     expect(after?.correlation).toEqual({ project: 'p', userId: '[redacted]', tags: ['gold'] });
     expect(JSON.stringify([after?.attributes, after?.correlation])).not.toContain('alice');
+  });
+
+  it('is redacted with one that spans share, which stays one object', () => {
+    const sharedAttributes = { 'user.id': 'alice', host: 'h' };
+    const spans = [1, 2].map((a) =>
+      aSpan({ attributes: { a }, sharedAttributes, correlation: { project: 'p', userId: 'alice' } }),
+    );
+    const after = createRedactor({ keys: ['user.id'] })({ ...emptyBatch, spans }).spans;
+    for (const [at, span] of after.entries())
+      expect(span).toMatchObject({
+        attributes: { a: at + 1 },
+        sharedAttributes: { 'user.id': '[redacted]', host: 'h' },
+        correlation: { project: 'p', userId: '[redacted]' },
+      });
+    expect(after[1]?.sharedAttributes).toBe(after[0]?.sharedAttributes);
   });
 
   it('is redacted with it', () => {

@@ -1,4 +1,4 @@
-import type { Json } from '../../model/json.ts';
+import type { Json, JsonObject } from '../../model/json.ts';
 import type { Correlation, Cost, SpanKind, Usage } from '../../model/span.ts';
 import { type MutableJsonObject, newAttributes, newJsonObject } from '../json-object.ts';
 import { kindRules, kindsByName, MCP_TOOL_METHOD, EXECUTE_TOOL, OPERATION } from './kind-rules.ts';
@@ -97,8 +97,8 @@ export type Readings = {
   /** True where the value of a text field comes from a row of the specification. */
   isSpecified(field: number): boolean;
   evaluationParts(): readonly { readonly part: EvaluationPart; readonly value: Json }[];
-  /** The attribute map, whole but for the payloads lifted out of it. Call last. */
-  attributes(): MutableJsonObject;
+  /** The attribute map in two parts, without the payloads lifted out of it. Call last. @see Span */
+  attributes(): { readonly own: MutableJsonObject; readonly shared: JsonObject | undefined };
   /** The attribute map as it was sent, for signals that have no payload fields. */
   wholeAttributes(): MutableJsonObject;
 };
@@ -169,6 +169,9 @@ export const createReadings = (): Readings => {
   let scopeNames: readonly string[] = [];
   let scopeValues: readonly Json[] = [];
   let scopeEmitter: ScopedEmitter | undefined;
+  /** What resource and scope say together, if they say anything; put together for the first signal below them. */
+  let shared: JsonObject | undefined;
+  let isShared = false;
   let map = newAttributes();
   let inputName = '';
   let outputName = '';
@@ -241,6 +244,21 @@ export const createReadings = (): Readings => {
   };
   const count = (field: number): number | undefined => read[field] as number | undefined;
 
+  const sharedNow = (): JsonObject | undefined => {
+    if (isShared) return shared;
+    isShared = true;
+    const { names, values } = resource;
+    if (names.length + scopeNames.length === 0) return (shared = undefined);
+    const together = newAttributes();
+    for (let i = 0; i < names.length; i++) together[names[i] as string] = values[i] as Json;
+    for (let i = 0; i < scopeNames.length; i++) together[scopeNames[i] as string] = scopeValues[i] as Json;
+    return (shared = together);
+  };
+  const whole = (): MutableJsonObject => {
+    const beside = sharedNow();
+    return beside === undefined ? map : Object.assign(newAttributes(), beside, map);
+  };
+
   const buildCorrelation = (defaultProject: string): Correlation => {
     const correlation: { -readonly [K in keyof Correlation]: Correlation[K] } = {
       project: (own(fieldIndex.project) as string | undefined) ?? defaultProject,
@@ -276,19 +294,18 @@ export const createReadings = (): Readings => {
     useResource: (next) => {
       resource = next;
       sharedCorrelation = undefined;
+      isShared = false;
     },
     useScope: (names, values, emitter) => {
       scopeNames = names;
       scopeValues = values;
       scopeEmitter = emitter;
+      isShared = false;
     },
     begin: () => {
       read.fill(undefined);
       ranks.fill(UNREAD);
       map = newAttributes();
-      const { names, values } = resource;
-      for (let i = 0; i < names.length; i++) map[names[i] as string] = values[i] as Json;
-      for (let i = 0; i < scopeNames.length; i++) map[scopeNames[i] as string] = scopeValues[i] as Json;
       if (parts.length > 0) parts = [];
       if (evaluations.length > 0) evaluations = [];
       namedKind = undefined;
@@ -345,8 +362,7 @@ export const createReadings = (): Readings => {
       if (found !== undefined) return found;
       for (const target of lateTargets) {
         if (target.field !== field) continue;
-        const value =
-          target.key === inputName ? read[INPUT] : Object.hasOwn(map, target.key) ? map[target.key] : undefined;
+        const value = target.key === inputName ? read[INPUT] : (map[target.key] ?? sharedNow()?.[target.key]);
         const member = value === undefined ? undefined : readMember(value, target.members ?? []);
         const usable = member === undefined ? undefined : readShape(target.shape, member);
         if (usable !== undefined) return usable as string;
@@ -447,11 +463,15 @@ export const createReadings = (): Readings => {
       return { value, attribute };
     },
     evaluationParts: () => evaluations,
-    attributes: () => map,
+    attributes: () => {
+      const beside = sharedNow();
+      if (beside !== undefined) for (const name in map) if (name in beside) return { own: whole(), shared: undefined };
+      return { own: map, shared: beside };
+    },
     wholeAttributes: () => {
       putBack(INPUT);
       putBack(OUTPUT);
-      return map;
+      return whole();
     },
   };
 };

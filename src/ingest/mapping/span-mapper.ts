@@ -204,6 +204,7 @@ export const createSpanMapper = (context: DecodeContext): SpanMapper => {
       const toolName = toolKinds.has(kind) ? readings.text(fieldIndex.toolName) : undefined;
       const entityName = toolName ?? readings.text(fieldIndex.entityName);
       const correlation = readings.correlation(context.defaultProject);
+      const { own: attributes, shared } = readings.attributes();
       // A span without a start began, for all we know, when it ended or when it came.
       const startTime =
         draft.startTime !== 0n ? draft.startTime : draft.endTime !== 0n ? draft.endTime : context.receivedAt;
@@ -220,10 +221,11 @@ export const createSpanMapper = (context: DecodeContext): SpanMapper => {
         isEvent: false,
         receivedAt: context.receivedAt,
         correlation,
-        attributes: readings.attributes(),
+        attributes,
         events: events.length === 0 ? NO_EVENTS : events,
         links: links.length === 0 ? NO_LINKS : links,
       };
+      if (shared !== undefined) span.sharedAttributes = shared;
       if (draft.parentSpanId !== '') span.parentSpanId = draft.parentSpanId;
       if (draft.endTime !== 0n) span.endTime = draft.endTime;
       let inputValue: Json | undefined = input?.value;
@@ -244,10 +246,10 @@ export const createSpanMapper = (context: DecodeContext): SpanMapper => {
       if (cost !== undefined) span.cost = cost;
       if (status === 'error') span.error = errorOf(draft, readings);
       if (scopeName === LOGFIRE_SCOPE || scopeName.startsWith(LOGFIRE_INSTRUMENTATION)) {
-        span.name = nameOfLogfire(name, span.attributes);
+        span.name = nameOfLogfire(name, attributes);
         const facts = { kind, status, hasUsage: usage !== undefined, hasOutput: outputValue !== undefined };
         // Instrumentations alone split a call in two (`logfire.openai`); what a user writes by hand is taken as it is.
-        if (scopeName !== LOGFIRE_SCOPE && isOpeningOfStream(facts, span.attributes)) span.kind = 'generic';
+        if (scopeName !== LOGFIRE_SCOPE && isOpeningOfStream(facts, attributes)) span.kind = 'generic';
       }
       if (scopeName !== '') span.scopeName = scopeName;
       spans.push(span);

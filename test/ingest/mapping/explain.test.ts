@@ -1,20 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import type { Json } from '../../../src/model/json.ts';
-import type { Span } from '../../../src/model/span.ts';
+import { type Span, wholeAttributes } from '../../../src/model/span.ts';
 import { explainSpan } from '../../../src/ingest/mapping/explain.ts';
 import { kindRules } from '../../../src/ingest/mapping/kind-rules.ts';
 import { fieldShapes, type Row, rows } from '../../../src/ingest/mapping/table.ts';
 import { mapped } from '../factories.ts';
 
-/** As the store hands it out: a payload stands under its attribute's name again. */
-const stored = (span: Span): Span => ({
-  ...span,
-  attributes: {
-    ...span.attributes,
-    ...(span.inputAttribute === undefined ? {} : { [span.inputAttribute]: span.input as Json }),
-    ...(span.outputAttribute === undefined ? {} : { [span.outputAttribute]: span.output as Json }),
-  },
-});
+/** As the store hands it out. */
+const stored = (span: Span): Span => ({ ...span, attributes: wholeAttributes(span) });
 const explained = (...sent: Parameters<typeof mapped>) => explainSpan(stored(mapped(...sent)));
 const attributeOf = (explanation: ReturnType<typeof explainSpan>, field: string) =>
   explanation.fields.find((source) => source.field === field)?.attribute;

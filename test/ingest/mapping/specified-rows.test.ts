@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { Span } from '../../../src/model/span.ts';
-import { mapped } from '../factories.ts';
+import { type Span, wholeAttributes } from '../../../src/model/span.ts';
+import { decodeBoth, mapped } from '../factories.ts';
+import { aWireSpan } from '../otlp/request-codec.ts';
 
 /** The rows of the interface specification, "OTLP attribute mapping", copied by hand: not read from the code. */
 type Row = {
@@ -217,6 +218,26 @@ describe('OTLP attribute mapping: "Each row is read in order; first match wins"'
   it('"Attributes with no row are still kept", those of scope and resource too, the span\'s own first', () => {
     const span = mapped({ 'my.attribute': 1, both: 'span' }, { both: 'resource', 'host.name': 'h' });
     expect(span.attributes).toEqual({ 'my.attribute': 1, both: 'span', 'host.name': 'h' });
+    expect(span.sharedAttributes).toBeUndefined();
+  });
+
+  it('what resource and scope say is one object for all of their spans that say nothing else by those names', () => {
+    const spans = [{ a: 1 }, { 'host.name': 'own', b: 2 }, { c: 3 }, {}].map((attributes) => aWireSpan(attributes));
+    for (const { batch } of Object.values(
+      decodeBoth(spans, { 'host.name': 'h', 'gen_ai.prompt': 'of the resource' }),
+    )) {
+      const [first, other, third, last] = batch.spans;
+      expect(first).toMatchObject({ attributes: { a: 1 }, sharedAttributes: { 'host.name': 'h' } });
+      expect(third?.sharedAttributes).toBe(first?.sharedAttributes);
+      expect(last?.sharedAttributes).toBe(first?.sharedAttributes);
+      expect(other?.sharedAttributes).toBeUndefined();
+      expect(batch.spans.map((span) => JSON.stringify(wholeAttributes(span)))).toEqual([
+        '{"host.name":"h","gen_ai.prompt":"of the resource","a":1}',
+        '{"host.name":"own","gen_ai.prompt":"of the resource","b":2}',
+        '{"host.name":"h","gen_ai.prompt":"of the resource","c":3}',
+        '{"host.name":"h","gen_ai.prompt":"of the resource"}',
+      ]);
+    }
   });
 
   it('a value that cannot be read as its field is no match, and the next row is tried', () => {

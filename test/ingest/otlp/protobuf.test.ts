@@ -74,8 +74,8 @@ describe('OTLP traces in protobuf', () => {
         isEvent: false,
         receivedAt: RECEIVED_AT,
         correlation: { project: 'the-default', serviceName: 'shop' },
+        sharedAttributes: { 'service.name': 'shop' },
         attributes: {
-          'service.name': 'shop',
           text: 'tëxt ✓',
           truth: true,
           whole: -3,

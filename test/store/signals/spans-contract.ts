@@ -93,6 +93,29 @@ export const spansContract = (engine: string, open: OpenStore): void => {
         expect(light?.attributes).toEqual({});
       });
 
+      it('puts attributes that spans share beside those of each, the payload of a span before both', async () => {
+        const sharedAttributes = { 'host.name': 'h "1"', 'gen_ai.prompt': 'of the resource' };
+        const spans = [
+          aSpan({ spanId: spanIdOf(1), sharedAttributes, attributes: { own: [1] } }),
+          aSpan({ spanId: spanIdOf(2), sharedAttributes, attributes: {} }),
+          aSpan({
+            spanId: spanIdOf(3),
+            sharedAttributes,
+            attributes: {},
+            input: 'hi',
+            inputAttribute: 'gen_ai.prompt',
+          }),
+        ];
+        const store = await holding({ spans });
+        const found = (await store.findTrace(traceIdOf(1), 'all', true))?.spans ?? [];
+        expect(found.map(({ attributes }) => attributes)).toEqual([
+          { ...sharedAttributes, own: [1] },
+          sharedAttributes,
+          { ...sharedAttributes, 'gen_ai.prompt': 'hi' },
+        ]);
+        for (const span of found) expect(span).not.toHaveProperty('sharedAttributes');
+      });
+
       it.each([
         ['an empty string', ''],
         ['a string that looks like JSON', '{"a":1}'],

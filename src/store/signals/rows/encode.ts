@@ -24,6 +24,24 @@ const jsonOrNull = (value: object | undefined): string | null => {
   return null;
 };
 
+/** Texts of attributes that spans share, as long as these are at hand. */
+const sharedTexts = new WeakMap<JsonObject, string>();
+const sharedText = (shared: JsonObject): string => {
+  let text = sharedTexts.get(shared);
+  if (text === undefined) {
+    text = JSON.stringify(shared);
+    sharedTexts.set(shared, text);
+  }
+  return text;
+};
+/** Both parts of the attributes of a span, as one object. */
+const attributesOrNull = ({ attributes, sharedAttributes }: Span): string | null => {
+  const own = jsonOrNull(attributes);
+  if (sharedAttributes === undefined) return own;
+  const shared = sharedText(sharedAttributes);
+  return own === null ? shared : `${shared.slice(0, -1)},${own.slice(1)}`;
+};
+
 const tagsOrNull = (tags: readonly string[] | undefined): string | null =>
   tags === undefined || tags.length === 0 ? null : JSON.stringify(tags);
 
@@ -233,7 +251,7 @@ export const payloadRow = (span: Span, number: number): PayloadRow => {
     span.inputAttribute ?? null,
     output,
     span.outputAttribute ?? null,
-    jsonOrNull(span.attributes),
+    attributesOrNull(span),
     eventsOrNull(span.events),
     linksOrNull(span.links),
     error?.stack ?? null,
