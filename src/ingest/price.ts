@@ -1,5 +1,5 @@
 import { resolveModelId } from '../model/model-id.ts';
-import type { Cost, Span, Usage } from '../model/span.ts';
+import { attributeOf, type Cost, type Span, type Usage } from '../model/span.ts';
 import { AGGREGATE, COST_SKIPPED } from './mapping/kind-rules.ts';
 
 /**
@@ -243,7 +243,7 @@ export const priceUsage = (model: string, usage: Usage, book: PriceBook): Cost |
  */
 export const priceSpan = (span: Span, book: PriceBook): Span => {
   if (span.cost !== undefined || span.model === undefined || span.usage === undefined) return span;
-  if (span.attributes[COST_SKIPPED] === AGGREGATE) return span;
+  if (attributeOf(span, COST_SKIPPED) === AGGREGATE) return span;
   const cost = priceUsage(span.model, span.usage, book);
   return cost === undefined ? span : { ...span, cost };
 };

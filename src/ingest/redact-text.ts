@@ -135,6 +135,9 @@ const spelt = (backslashes: number, character: string): string => {
   return spelt(backslashes / 2, character).replaceAll(/[\\"]/g, '\\$&');
 };
 
+/** Pieces of a redacted text that are joined at once. */
+const PIECES_TOGETHER = 4_096;
+
 /** An escape may itself be written in escapes (`\u0075` for the `u` of another); nobody does so more often than this. */
 const MAX_UNESCAPE_PASSES = 8;
 
@@ -179,6 +182,8 @@ export const createTextRedactor = (
 
   const scan = (text: string): string => {
     let written = '';
+    /** What comes after it. Joined now and then: a text that is put together one by one from a million pieces takes many times its size. */
+    let pieces: string[] = [];
     let copied = 0;
     for (let colon = text.indexOf(COLON); colon !== -1; ) {
       let next = colon + 1;
@@ -194,7 +199,11 @@ export const createTextRedactor = (
             const value = valueAfter(text, colon, level, verdict !== 'redact');
             const replaced = value && replacement(verdict, text, value, level);
             if (value !== undefined && replaced !== undefined) {
-              written += text.slice(copied, value.start) + replaced;
+              pieces.push(text.slice(copied, value.start), replaced);
+              if (pieces.length >= PIECES_TOGETHER) {
+                written += pieces.join('');
+                pieces = [];
+              }
               copied = value.end;
               next = value.end;
             }
@@ -203,7 +212,7 @@ export const createTextRedactor = (
       }
       colon = text.indexOf(COLON, next);
     }
-    return copied === 0 ? text : written + text.slice(copied);
+    return copied === 0 ? text : written + pieces.join('') + text.slice(copied);
   };
 
   return (text) => {

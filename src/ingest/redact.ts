@@ -105,11 +105,15 @@ export const createRedactor = (settings: RedactionSettings = {}): ((batch: Signa
   };
 
   const attributes = (map: JsonObject): JsonObject => members(map, 0);
-  /** The last map that many spans share. What becomes of it is one object for all of them, too. */
-  let lastShared: { readonly before: JsonObject; readonly after: JsonObject } | undefined;
+  /** What becomes of maps that many spans share: one object for all of them, too. */
+  const afterShared = new WeakMap<JsonObject, JsonObject>();
   const sharedAttributes = (before: JsonObject): JsonObject => {
-    if (lastShared?.before !== before) lastShared = { before, after: attributes(before) };
-    return lastShared.after;
+    let after = afterShared.get(before);
+    if (after === undefined) {
+      after = attributes(before);
+      afterShared.set(before, after);
+    }
+    return after;
   };
   const payload = (value: Json, key: string | undefined): Json =>
     key === undefined ? inside(value, 0) : judged(key, value, 0);

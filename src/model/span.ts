@@ -39,12 +39,8 @@ const RUN_STATUS = 'svc.run.status';
  * `unset` with an end; a receiver of OTLP records that as `ok`, as the service itself did once.
  * @see Interface decisions, "12. Decided since", "Runs as traces"
  */
-export const isCancelled = ({
-  status,
-  endTime,
-  attributes,
-}: Pick<Span, 'status' | 'endTime' | 'attributes'>): boolean =>
-  status !== 'error' && endTime !== undefined && attributes[RUN_STATUS] === 'cancelled';
+export const isCancelled = (span: Pick<Span, 'status' | 'endTime' | 'attributes' | 'sharedAttributes'>): boolean =>
+  span.status !== 'error' && span.endTime !== undefined && attributeOf(span, RUN_STATUS) === 'cancelled';
 
 /** What a signal belongs to. Absent means that the sender did not say; only `project` is always known. */
 export type Correlation = {
@@ -105,7 +101,7 @@ export type SpanLink = { readonly traceId: string; readonly spanId: string; read
  * The attribute map is flat: what its resource and scope say stands beside what the span says, under their own keys and only where the
  * span has none by that name. While a span is taken in, it may be held in two parts that have no key in common: `sharedAttributes`, one
  * object for all spans of a resource and scope, and `attributes`, the rest. A payload that was lifted from one attribute unchanged is held
- * once: its key is named by `inputAttribute` or `outputAttribute`, and is in neither. Readers put everything together
+ * once: its key is named by `inputAttribute` or `outputAttribute`, and is not in `attributes`. Readers put everything together
  * (`wholeAttributes`), so that the map a client sees is complete.
  */
 export type Span = {
@@ -142,6 +138,12 @@ export type Span = {
 
 /** A root has no parent. @see Interface specification, "Span" */
 export const isRoot = (span: Pick<Span, 'parentSpanId'>): boolean => span.parentSpanId === undefined;
+
+/** One attribute, in whichever part it is held; payloads held apart are in neither. */
+export const attributeOf = (
+  { attributes, sharedAttributes }: Pick<Span, 'attributes' | 'sharedAttributes'>,
+  name: string,
+): Json | undefined => (Object.hasOwn(attributes, name) ? attributes[name] : sharedAttributes?.[name]);
 
 /** The attribute map as it was sent, in one part: the payloads held apart are put back under the keys they came from. */
 export const wholeAttributes = (

@@ -272,6 +272,28 @@ export const hostileBodies: readonly HostileBody[] = [
         90_000,
       ),
   }),
+  // Redaction judges each name of JSON in text, and puts the text together again where it takes something out.
+  ...(
+    [
+      ['460,000 names', 200, 460_000, (n: number) => n.toString(36)],
+      ['330,000 names of secrets', 200, 330_000, () => 'token'],
+      ['750,000 names of secrets', 413, 750_000, () => 'token'],
+    ] as const
+  ).map(([what, answer, names, nameOf]) =>
+    zipped({
+      ...native,
+      name: `JSON in text: ${what}`,
+      answer,
+      make: () =>
+        numbered(
+          `{"spans":[${nativeSpan(0, ',"input":"{').slice(0, -1)}`,
+          (n) => `\\"${nameOf(n)}\\":0`,
+          ',',
+          '}"}]}',
+          names,
+        ),
+    }),
+  ),
   // Containers of OTLP without a signal.
   ...otlpNames.flatMap(({ path, resources, scopes, records }) => [
     asSent({
@@ -358,7 +380,7 @@ export const hostileBodies: readonly HostileBody[] = [
   }),
   ...(
     [
-      ['8,000', 8000, 700, 200],
+      ['7,500', 7500, 700, 200],
       ['9,000', 9000, 900, 413],
     ] as const
   ).map(([count, spans, bytes, answer]) =>
@@ -366,7 +388,7 @@ export const hostileBodies: readonly HostileBody[] = [
   ),
   ...(
     [
-      ['7,000', 7000, 700, 200],
+      ['6,500', 6500, 700, 200],
       ['8,000', 8000, 700, 413],
     ] as const
   ).map(([count, spans, bytes, answer]) =>
@@ -399,7 +421,7 @@ export const hostileBodies: readonly HostileBody[] = [
     answer: 200,
     make: () => numbered(`{"spans":[${nativeSpan(0, ',"input":[').slice(0, -1)}`, () => '[]', ',', ']}]}', 480_000),
   }),
-  spansWith('8,000 spans with 80 numbers', 200, 8000, () => `,"attributes":{"k":[${times(80, () => '1')}]}`),
+  spansWith('7,500 spans with 80 numbers', 200, 7500, () => `,"attributes":{"k":[${times(80, () => '1')}]}`),
   spansWith('9,000 spans with 380 numbers', 413, 9000, () => `,"attributes":{"k":[${times(380, () => '1')}]}`),
   spansWith('9,000 spans with 16 attributes', 200, 9000, () => `,"attributes":{${times(16, (k) => `"k${k}":0`)}}`),
   spansWith(
@@ -419,7 +441,7 @@ export const hostileBodies: readonly HostileBody[] = [
       ? otlpSpan(n, `{"key":"k","value":{"arrayValue":{"values":[${times(480_000, () => '{"intValue":"1"}')}]}}}`)
       : otlpSpan(n, textAttribute('k', noise(n, 180) + words(2000))),
   ),
-  tracesWith('2,500 bytes of text in a scope of 9,000 spans', 200, 9000, { ofScope: textAttribute('k', words(2450)) }),
+  tracesWith('2,100 bytes of text in a scope of 9,000 spans', 200, 9000, { ofScope: textAttribute('k', words(2100)) }),
   tracesWith('25 attributes of a resource of 9,000 spans', 200, 9000, {
     ofResource: times(25, (k) => textAttribute(`k${k}`, `v${k}`)),
   }),
@@ -524,7 +546,7 @@ export const hostileBodies: readonly HostileBody[] = [
   // Some of everything.
   ...(
     [
-      ['3,800 spans with names, numbers, attributes and text', 3800, 2, 30, 500, 200],
+      ['3,600 spans with names, numbers, attributes and text', 3600, 2, 30, 500, 200],
       ['9,000 spans with names, numbers, attributes and text, as far as 1 MiB may grow', 9000, 2, 400, 2000, 413],
     ] as const
   ).map(([name, spans, names, numbers, bytes, answer]) =>
@@ -541,9 +563,9 @@ export const hostileBodies: readonly HostileBody[] = [
   spansWith('10,000 small spans', 200, 10_000, () => ''),
   zipped({
     ...lines,
-    name: '10,000 lines of one small span with a key each',
+    name: '9,000 lines of one small span with a key each',
     answer: 200,
-    make: () => numbered('', (n) => `{"ingest_key":"k${n}","spans":[${nativeSpan(n)}]}`, '\n', '', 10_000),
+    make: () => numbered('', (n) => `{"ingest_key":"k${n}","spans":[${nativeSpan(n)}]}`, '\n', '', 9000),
   }),
   ...(
     [

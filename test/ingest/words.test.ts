@@ -38,6 +38,17 @@ describe('ByteCache', () => {
     }
   });
 
+  it('tells short runs apart by each of their bytes and by their length', () => {
+    const cache = new ByteCache<string>(24);
+    const view = (text: string) => viewOf(new Uint8Array(Buffer.from(text)));
+    const texts = ['a', 'aa', 'aaa', 'aab', 'aba', 'baa', 'ab', 'ba', 'b'];
+    for (const put of texts) {
+      cache.put(view(put), 0, put.length, put);
+      for (const asked of texts) expect([undefined, asked]).toContain(cache.find(view(asked), 0, asked.length));
+      expect(cache.find(view(put), 0, put.length)).toBe(put);
+    }
+  });
+
   it('keeps nothing longer, and not the empty text', () => {
     const cache = new ByteCache<string>(24);
     const view = viewOf(new Uint8Array(Buffer.alloc(64, 'a')));

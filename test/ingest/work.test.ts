@@ -158,7 +158,8 @@ describe('Issue "Nothing brings it down", 6: work is bounded by what a body may 
       WORK.batch +
       WORK.newFacetValue +
       WORK.facetCharacter +
-      1000 * (WORK.span + WORK.facet + WORK.attributes + WORK.shared * WORK.member + 1000 * WORK.character) +
+      1000 * (WORK.span + WORK.facet + WORK.attributes + WORK.shared * WORK.member) +
+      1000 * JSON.stringify({ k: 'v'.repeat(1000) }).length * WORK.character +
       WORK.member +
       1000 * WORK.character +
       WORK.newName +

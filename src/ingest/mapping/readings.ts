@@ -254,6 +254,7 @@ export const createReadings = (): Readings => {
     for (let i = 0; i < scopeNames.length; i++) together[scopeNames[i] as string] = scopeValues[i] as Json;
     return (shared = together);
   };
+  const attributeNow = (name: string): Json | undefined => (name in map ? map[name] : sharedNow()?.[name]);
   const whole = (): MutableJsonObject => {
     const beside = sharedNow();
     return beside === undefined ? map : Object.assign(newAttributes(), beside, map);
@@ -362,7 +363,7 @@ export const createReadings = (): Readings => {
       if (found !== undefined) return found;
       for (const target of lateTargets) {
         if (target.field !== field) continue;
-        const value = target.key === inputName ? read[INPUT] : (map[target.key] ?? sharedNow()?.[target.key]);
+        const value = target.key === inputName ? read[INPUT] : attributeNow(target.key);
         const member = value === undefined ? undefined : readMember(value, target.members ?? []);
         const usable = member === undefined ? undefined : readShape(target.shape, member);
         if (usable !== undefined) return usable as string;

@@ -8,6 +8,7 @@ import {
   type SpanLink,
   type SpanStatus,
   toolKinds,
+  wholeAttributes,
 } from '../../model/span.ts';
 import { MAX_UNIX_NANO } from '../../model/time.ts';
 import type { DecodeContext, DecodedBatch, SignalRefusal } from '../decoded.ts';
@@ -246,10 +247,10 @@ export const createSpanMapper = (context: DecodeContext): SpanMapper => {
       if (cost !== undefined) span.cost = cost;
       if (status === 'error') span.error = errorOf(draft, readings);
       if (scopeName === LOGFIRE_SCOPE || scopeName.startsWith(LOGFIRE_INSTRUMENTATION)) {
-        span.name = nameOfLogfire(name, attributes);
+        span.name = nameOfLogfire(name, wholeAttributes(span));
         const facts = { kind, status, hasUsage: usage !== undefined, hasOutput: outputValue !== undefined };
         // Instrumentations alone split a call in two (`logfire.openai`); what a user writes by hand is taken as it is.
-        if (scopeName !== LOGFIRE_SCOPE && isOpeningOfStream(facts, attributes)) span.kind = 'generic';
+        if (scopeName !== LOGFIRE_SCOPE && isOpeningOfStream(facts, wholeAttributes(span))) span.kind = 'generic';
       }
       if (scopeName !== '') span.scopeName = scopeName;
       spans.push(span);

@@ -1,6 +1,6 @@
 import { isSpanId, isTraceId } from '../../model/ids.ts';
 import type { Failure, Result } from '../../model/failure.ts';
-import type { Json } from '../../model/json.ts';
+import type { Json, JsonObject } from '../../model/json.ts';
 import { MAX_UNIX_NANO, parseTimestamp, type UnixNano } from '../../model/time.ts';
 import { isOurs, type MutableJsonObject, newJsonObject } from '../json-object.ts';
 import { jsonBounds, storableText } from '../json-reader.ts';
@@ -236,8 +236,13 @@ export class Fields {
   }
 }
 
-/** Adds what no field claimed to the map that a record keeps, where the map has nothing by that name. */
-export const keepRest = (map: MutableJsonObject, rest: MutableJsonObject): MutableJsonObject => {
-  for (const name of Object.keys(rest)) if (!Object.hasOwn(map, name)) map[name] = rest[name] as Json;
-  return map;
+/** The map that a record keeps, and what no field claimed, where the map has nothing by that name. The record itself stays as it was sent. */
+export const keepRest = (map: JsonObject, rest: JsonObject): JsonObject => {
+  let whole: MutableJsonObject | undefined;
+  for (const name in rest) {
+    if (Object.hasOwn(map, name)) continue;
+    whole ??= Object.assign(newJsonObject(), map);
+    whole[name] = rest[name] as Json;
+  }
+  return whole ?? map;
 };

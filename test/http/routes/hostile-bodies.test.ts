@@ -239,8 +239,8 @@ describe('the work of a request is bounded, and the bound grows with the bytes r
   const withText = (n: number): string =>
     aSpan(n).replace('"attributes"', `"input":"${noise(n, 64)}${words}","attributes"`);
   const bodies = [
-    ['application/json', 8050, (spans: number): string => `{"spans":[${times(spans, withText)}]}`],
-    ['application/x-ndjson', 7250, (spans: number): string => times(spans, (n) => `{"spans":[${withText(n)}]}`, '\n')],
+    ['application/json', 7500, (spans: number): string => `{"spans":[${times(spans, withText)}]}`],
+    ['application/x-ndjson', 6700, (spans: number): string => times(spans, (n) => `{"spans":[${withText(n)}]}`, '\n')],
   ] as const;
 
   it.each(bodies)(

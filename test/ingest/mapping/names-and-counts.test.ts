@@ -44,6 +44,9 @@ describe('The model of a call that failed', () => {
   it('is the one that was asked for, by the parameters or by the request itself', () => {
     expect(mapped({ ...call, 'llm.invocation_parameters': '{"model":"gpt-4o-mini"}' }).model).toBe('gpt-4o-mini');
     expect(mapped({ ...call, 'llm.invocation_parameters': '{"model_name":"m"}' }).model).toBe('m');
+    const ofResource = { 'llm.invocation_parameters': '{"model":"of the resource"}' };
+    expect(mapped(call, ofResource).model).toBe('of the resource');
+    expect(mapped({ ...call, 'llm.invocation_parameters': null }, ofResource).model).toBeUndefined();
     expect(mapped({ ...call, 'input.value': '{"model":"gpt-4o-mini","messages":[]}' }).model).toBe('gpt-4o-mini');
   });
 

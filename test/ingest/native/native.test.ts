@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseJsonText } from '../../../src/ingest/json-text.ts';
 import { decodeFeedback, decodeNativeBatch, decodeNativeSpan, decodeScore } from '../../../src/ingest/native.ts';
+import { recordIdOf } from '../../../src/model/ids.ts';
 import { Refusal, type Result } from '../../../src/model/failure.ts';
 import { authorKinds, feedbackKinds, metricTypes, scoreSources, severities } from '../../../src/model/signal.ts';
 import { spanKinds } from '../../../src/model/span.ts';
@@ -82,6 +83,13 @@ describe('batch object', () => {
     expect(new Set(drawn).size).toBe(drawn.length);
     for (const id of drawn.slice(0, 6))
       expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  });
+
+  it('makes that id of the record as it was sent, also where it keeps what no field claims', () => {
+    const sent = { trace_id: TRACE, scorer_id: 's', value: 1, metadata: { a: 1 }, extra: 2 };
+    const [score] = decode({ ingest_key: 'k', scores: [sent] }).batch.scores;
+    expect(score?.metadata).toEqual({ a: 1, extra: 2 });
+    expect(score?.scoreId).toBe(recordIdOf(JSON.stringify(['k', 'scores', 0, sent])));
   });
 
   it('each bad signal is refused alone, with batch, signal, index, code, message and field', () => {

@@ -116,6 +116,14 @@ export const spansContract = (engine: string, open: OpenStore): void => {
         for (const span of found) expect(span).not.toHaveProperty('sharedAttributes');
       });
 
+      it('knows from them too what a span only repeats', async () => {
+        const usage = { inputTokens: 5 };
+        const sharedAttributes = { 'svc.cost.skipped': 'aggregate' };
+        const spans = [aSpan({ spanId: spanIdOf(1), usage }), aSpan({ spanId: spanIdOf(2), usage, sharedAttributes })];
+        const store = await holding({ spans });
+        expect((await store.findTrace(traceIdOf(1), 'all', false))?.trace.inputTokens).toBe(5);
+      });
+
       it.each([
         ['an empty string', ''],
         ['a string that looks like JSON', '{"a":1}'],

@@ -7,7 +7,14 @@ import {
   metricTypes,
   type Score,
 } from '../../../model/signal.ts';
-import { type Correlation, isCancelled, type Span, type SpanEvent, type SpanLink } from '../../../model/span.ts';
+import {
+  attributeOf,
+  type Correlation,
+  isCancelled,
+  type Span,
+  type SpanEvent,
+  type SpanLink,
+} from '../../../model/span.ts';
 import { kindCode, severityCode, statusCode } from './codes.ts';
 import { INPUT_IS_JSON, OUTPUT_IS_JSON, type Row } from './columns.ts';
 
@@ -39,7 +46,7 @@ const attributesOrNull = ({ attributes, sharedAttributes }: Span): string | null
   const own = jsonOrNull(attributes);
   if (sharedAttributes === undefined) return own;
   const shared = sharedText(sharedAttributes);
-  return own === null ? shared : `${shared.slice(0, -1)},${own.slice(1)}`;
+  return own === null || shared === '{}' ? (own ?? shared) : `${shared.slice(0, -1)},${own.slice(1)}`;
 };
 
 const tagsOrNull = (tags: readonly string[] | undefined): string | null =>
@@ -194,7 +201,7 @@ type PayloadRow = [
   ...rest: Row,
 ];
 
-const repeatsUsage = (attributes: JsonObject): 0 | 1 => (attributes[COST_SKIPPED] === 'aggregate' ? 1 : 0);
+const repeatsUsage = (span: Span): 0 | 1 => (attributeOf(span, COST_SKIPPED) === 'aggregate' ? 1 : 0);
 
 /** Where a span's row stands: its number, and the places of its trace and its context in the unit. */
 export type SpanPlace = { readonly number: number; readonly trace: number; readonly context: number };
@@ -221,7 +228,7 @@ export const spanRow = (span: Span, { number, trace, context }: SpanPlace): Row 
     usage?.totalTokens ?? null,
     cost?.totalCost ?? null,
     cost?.currency ?? null,
-    repeatsUsage(span.attributes),
+    repeatsUsage(span),
     0,
     span.receivedAt,
     span.isEvent ? 1 : 0,
