@@ -128,6 +128,7 @@ export class WorkCount {
 
   private span(span: Span): void {
     this.work += WORK.span;
+    this.namesIn(span.name);
     this.payload(span.input);
     this.payload(span.output);
     this.attributes(span.attributes, span.sharedAttributes);
@@ -186,11 +187,20 @@ export class WorkCount {
   }
 
   private text(text: string | undefined, character: number = WORK.character): void {
-    if (text !== undefined) this.work += text.length * character;
+    if (text === undefined) return;
+    this.work += text.length * character;
+    this.namesIn(text);
+  }
+
+  private namesIn(text: string): void {
+    if (!text.includes('"')) return;
+    for (let colon = text.indexOf(':'); colon !== -1; colon = text.indexOf(':', colon + 1))
+      this.work += WORK.nameInText;
   }
 
   private log(log: LogRecord): void {
-    this.work += WORK.log + log.message.length * WORK.indexedCharacter;
+    this.work += WORK.log;
+    this.text(log.message, WORK.indexedCharacter);
     this.attributes(log.attributes);
   }
 
@@ -243,17 +253,10 @@ export class WorkCount {
     }
   }
 
-  private namesIn(text: string): void {
-    for (let colon = text.indexOf(':'); colon !== -1; colon = text.indexOf(':', colon + 1))
-      this.work += WORK.nameInText;
-  }
-
   /** What a value holds, itself aside. */
   private inside(value: Json, character: number): void {
-    if (typeof value === 'string') {
-      this.work += value.length * character;
-      if (value.includes('"')) this.namesIn(value);
-    } else if (typeof value === 'object' && value !== null) {
+    if (typeof value === 'string') this.text(value, character);
+    else if (typeof value === 'object' && value !== null) {
       this.work += WORK.container;
       if (!Array.isArray(value)) this.members(value as JsonObject, character);
       else {

@@ -294,6 +294,16 @@ export const hostileBodies: readonly HostileBody[] = [
         ),
     }),
   ),
+  zipped({
+    path: '/v1/logs',
+    ...json,
+    name: '9,000 records that hold names of secrets, inflated',
+    answer: 413,
+    make: () => {
+      const record = `{"timeUnixNano":"1","body":{"stringValue":"{${times(70, () => '\\"token\\":0')}}"}}`;
+      return numbered('{"resourceLogs":[{"scopeLogs":[{"logRecords":[', () => record, ',', ']}]}]}', 9000);
+    },
+  }),
   // Containers of OTLP without a signal.
   ...otlpNames.flatMap(({ path, resources, scopes, records }) => [
     asSent({

@@ -57,6 +57,25 @@ describe('Issue "Nothing brings it down", 6: work is bounded by what a body may 
     expect(ofAttributes({ a: [1, [], null] })).toBe(named('a') + 2 * WORK.container + 3 * WORK.item);
     expect(ofAttributes({ a: { bc: 'x' } })).toBe(named('a') + WORK.container + named('bc') + WORK.character);
   });
+  it('names in a text that holds JSON are work, wherever redaction looks at it', () => {
+    const text = '{"a":1,"b":{"c":2}}';
+    const names = 3 * WORK.nameInText;
+    expect(ofAttributes({ a: text })).toBe(named('a') + text.length * WORK.character + names);
+    expect(ofAttributes({ a: text.replaceAll('"', '') })).toBe(named('a') + (text.length - 6) * WORK.character);
+    expect(workOf({ spans: [aSpan({ input: text })] })).toBe(
+      A_SPAN + WORK.payload + text.length * WORK.indexedCharacter + names,
+    );
+    const ofName = (name: string): number => workOf({ spans: [aSpan({ name })] });
+    expect(ofName(text) - ofName(text.replaceAll(':', ','))).toBe(names);
+    expect(workOf({ logs: [aLog({ message: text })] })).toBe(WORK.log + text.length * WORK.indexedCharacter + names);
+    expect(workOf({ scores: [aScore({ reason: text })] })).toBe(
+      WORK.judgement + text.length * WORK.judgementCharacter + names,
+    );
+    const error = { message: text, stack: text };
+    expect(workOf({ spans: [aSpan({ status: 'error', error })] })).toBe(
+      A_SPAN + 2 * (text.length * WORK.character + names),
+    );
+  });
   it('inputs and outputs are work: their words are indexed', () => {
     const ofPayload = (input: SignalBatch['spans'][number]['input']): number =>
       workOf({ spans: [aSpan(input === undefined ? {} : { input })] }) - A_SPAN;
