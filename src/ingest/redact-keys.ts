@@ -39,11 +39,7 @@ const identifierNames: Record<HashableIdentifier, readonly string[]> = {
   resource_id: ['resource_id'],
 };
 
-const SEPARATORS = /[-_]/g;
-const foldSegment = (segment: string): string => {
-  const lower = segment.toLowerCase();
-  return lower.includes('_') || lower.includes('-') ? lower.replaceAll(SEPARATORS, '') : lower;
-};
+const foldSegment = (segment: string): string => segment.toLowerCase().replaceAll(/[-_]/g, '');
 const foldKey = (key: string): string => key.split('.').map(foldSegment).join('');
 
 const LIST_INDEX = /^\d+$/;
@@ -89,16 +85,15 @@ export const createKeyRule = (
     return identifier ?? 'keep';
   };
 
-  const judgeName = (key: string): KeyVerdict => {
-    const name = foldSegment(key);
-    return redacted.has(name) ? 'redact' : (hashed.get(name) ?? 'keep');
-  };
-
-  // Senders repeat the same few paths. The memory is bounded because they need not.
+  // Senders repeat the same few names. The memory is bounded because they need not.
   let remembered = new Map<string, KeyVerdict>();
   return (key) => {
-    // To judge a name by itself takes less than to keep hundreds of thousands of them.
-    if (key.length <= MAX_REMEMBERED_KEY_LENGTH && !key.includes('.')) return judgeName(key);
+    // To judge a plain word takes less than to keep hundreds of thousands of them.
+    if (!key.includes('.') && !key.includes('_') && !key.includes('-')) {
+      if (key.length > longest) return 'keep';
+      const name = key.toLowerCase();
+      return redacted.has(name) ? 'redact' : (hashed.get(name) ?? 'keep');
+    }
     const known = remembered.get(key);
     if (known !== undefined) return known;
     const verdict = judge(key);

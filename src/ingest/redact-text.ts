@@ -122,17 +122,22 @@ const valueAfter = (text: string, colon: number, level: number, scalarsOnly: boo
   return end === start ? undefined : { start, end, isQuoted: false };
 };
 
-/** The run of backslashes is taken whole and is bounded: a longer one is no nesting that anybody writes. */
-const UNICODE_ESCAPE = /(?<!\\)(\\{1,255})u([0-9a-fA-F]{4})/g;
+/**
+ * The run of backslashes is taken whole and is bounded: a longer one is no nesting that anybody writes. Controls and surrogates stay
+ * escaped: a name cannot hide behind them.
+ */
+const UNICODE_ESCAPE = /(?<!\\)(\\{1,255})u(?!00[01]|[dD][89a-fA-F])([0-9a-fA-F]{4})/g;
 
 /** What a `\uXXXX` behind a run of backslashes says, spelt without it: in JSON the two are the same. */
 const spelt = (backslashes: number, character: string): string => {
-  if (backslashes % 2 === 1) {
-    const needsEscape = character === '"' || character === '\\';
-    return '\\'.repeat(backslashes - 1) + (needsEscape ? `\\${character}` : character);
-  }
-  // The string around it doubles each backslash, and escapes each quote, of what the string inside says.
-  return spelt(backslashes / 2, character).replaceAll(/[\\"]/g, '\\$&');
+  let odd = backslashes;
+  let levels = 0;
+  for (; odd % 2 === 0; odd /= 2) levels += 1;
+  // Each string around doubles the backslashes, and escapes the quote, of what the string inside says.
+  if (character === '\\') return '\\'.repeat((odd + 1) * 2 ** levels);
+  return character === '"'
+    ? `${'\\'.repeat((odd + 1) * 2 ** levels - 1)}"`
+    : '\\'.repeat((odd - 1) * 2 ** levels) + character;
 };
 
 /** Pieces of a redacted text that are joined at once. */
@@ -142,17 +147,15 @@ const PIECES_TOGETHER = 4_096;
 const MAX_UNESCAPE_PASSES = 8;
 
 /**
- * Writes characters for their `\u` escapes, so that a key cannot hide behind them. Controls and surrogates stay escaped.
+ * Writes characters for their `\u` escapes, so that a key cannot hide behind them.
  */
 const withoutUnicodeEscapes = (text: string): string => {
   let plain = text;
   for (let pass = 0; pass < MAX_UNESCAPE_PASSES && plain.includes('\\u'); pass += 1) {
     const before = plain;
-    plain = before.replaceAll(UNICODE_ESCAPE, (whole: string, run: string, hex: string) => {
-      const code = Number.parseInt(hex, 16);
-      if (code < 0x20 || (code >= 0xd800 && code <= 0xdfff)) return whole;
-      return spelt(run.length, String.fromCharCode(code));
-    });
+    plain = before.replaceAll(UNICODE_ESCAPE, (_, run: string, hex: string) =>
+      spelt(run.length, String.fromCharCode(Number.parseInt(hex, 16))),
+    );
     if (plain === before) break;
   }
   return plain;

@@ -26,7 +26,7 @@ export const WORK = {
   link: 3_000,
   /** Attributes of a signal, however many. */
   attributes: 4_000,
-  /** What a resource and its scope say is decoded once and is text at each of their spans: which share of its work that is, the text aside. */
+  /** What a resource and its scope say is decoded once and is text at each of their spans: which share of its work that is, beside the text. */
   shared: 0.2,
   /** An attribute, or a member of an object, with its value where that is one text, number or word. */
   member: 430,
@@ -48,6 +48,12 @@ export const WORK = {
   indexedCharacter: 15,
   /** A name within a text that holds JSON: redaction judges it. */
   nameInText: 600,
+  /** A character that such a text has as `\u` and its number: redaction looks behind it. */
+  escape: 300,
+  /** A quote that is written so, behind which a name may stand. */
+  escapedQuote: 1_500,
+  /** A backslash that is written so: redaction looks again then. */
+  escapedBackslash: 1_500,
 } as const;
 
 /** Any request may be this much work, and more where it may have more signals: as many nanoseconds. */
@@ -81,6 +87,23 @@ export const jsonBoundsWithin = (bytes: number, maxWork = Number.POSITIVE_INFINI
   return values >= jsonBounds.values
     ? jsonBounds
     : { ...jsonBounds, values: Math.max(0, values), tooManyValues: tooMuchWork };
+};
+
+const countOf = (text: string, part: string): number => {
+  let count = 0;
+  for (let at = text.indexOf(part); at !== -1; at = text.indexOf(part, at + part.length)) count += 1;
+  return count;
+};
+
+/** A letter or digit before a colon: what stands there is no quoted name. The letters of `\n`, `\r` and `\t` may follow one. */
+const NO_NAME_BEFORE = /[0-9A-Za-mo-qsu-z]/;
+const isNoNameBefore = new Uint8Array(128).map((_, code) => (NO_NAME_BEFORE.test(String.fromCharCode(code)) ? 1 : 0));
+/** At most so many quoted names before a colon does a text hold. */
+const namesWithin = (text: string): number => {
+  let names = 0;
+  for (let colon = text.indexOf(':'); colon !== -1; colon = text.indexOf(':', colon + 1))
+    if (isNoNameBefore[text.charCodeAt(colon - 1)] !== 1) names += 1;
+  return names;
 };
 
 /** Counts the work of a payload, or of payloads of a request one after the other: what is new in one is not in the next. */
@@ -120,6 +143,7 @@ export class WorkCount {
     for (const span of batch.spans) this.span(span);
     for (const log of batch.logs) this.log(log);
     for (const point of batch.metrics) this.metricPoint(point);
+    this.check();
     for (const { reason, label, metadata } of batch.scores) this.judgement(metadata, reason, label);
     for (const { value, comment, metadata } of batch.feedback)
       this.judgement(metadata, typeof value === 'string' ? value : undefined, comment);
@@ -129,6 +153,7 @@ export class WorkCount {
   private span(span: Span): void {
     this.work += WORK.span;
     this.namesIn(span.name);
+    this.plain(span.scopeName);
     this.payload(span.input);
     this.payload(span.output);
     this.attributes(span.attributes, span.sharedAttributes);
@@ -146,6 +171,7 @@ export class WorkCount {
     this.text(span.correlation.requestId);
     this.text(span.correlation.resourceId);
     this.facets(span);
+    this.check();
   }
 
   private facets({ traceId, name, model, provider, entityName, correlation }: Span): void {
@@ -192,21 +218,35 @@ export class WorkCount {
     this.namesIn(text);
   }
 
+  /** A text that redaction does not look at. */
+  private plain(text: string | undefined): void {
+    if (text !== undefined) this.work += text.length * WORK.character;
+  }
+
   private namesIn(text: string): void {
-    if (!text.includes('"')) return;
-    for (let colon = text.indexOf(':'); colon !== -1; colon = text.indexOf(':', colon + 1))
-      this.work += WORK.nameInText;
+    if (text.includes('\\u')) {
+      this.work += countOf(text, '\\u') * WORK.escape;
+      this.work += countOf(text, 'u0022') * WORK.escapedQuote;
+      this.work += countOf(text, 'u005') * WORK.escapedBackslash;
+    }
+    if (text.includes('"')) this.work += namesWithin(text) * WORK.nameInText;
   }
 
   private log(log: LogRecord): void {
     this.work += WORK.log;
     this.text(log.message, WORK.indexedCharacter);
+    this.plain(log.logger);
     this.attributes(log.attributes);
+    this.check(); // what counts costs something, too
   }
 
   private metricPoint(point: MetricPoint): void {
     this.work += WORK.metricPoint + ((point.bounds?.length ?? 0) + (point.bucketCounts?.length ?? 0)) * WORK.bucket;
+    this.plain(point.name);
+    this.plain(point.unit);
+    this.plain(point.description);
     this.attributes(point.attributes);
+    this.check();
     for (const exemplar of point.exemplars) {
       this.work += WORK.event;
       this.members(exemplar.attributes);

@@ -304,6 +304,52 @@ export const hostileBodies: readonly HostileBody[] = [
       return numbered('{"resourceLogs":[{"scopeLogs":[{"logRecords":[', () => record, ',', ']}]}]}', 9000);
     },
   }),
+  // What stands once and is kept at each signal.
+  zipped({
+    path: '/v1/metrics',
+    ...json,
+    name: '10,000 points of a metric with a description of 100 kB',
+    answer: 413,
+    make: () =>
+      numbered(
+        `{"resourceMetrics":[{"scopeMetrics":[{"metrics":[{"name":"m","description":"${'a'.repeat(100_000)}","gauge":{"dataPoints":[`,
+        () => '{"asInt":"1"}',
+        ',',
+        ']}}]}]}]}',
+        10_000,
+      ),
+  }),
+  zipped({
+    path: '/v1/logs',
+    ...json,
+    name: '10,000 records of a scope with a name of 100 kB',
+    answer: 413,
+    make: () =>
+      numbered(
+        `{"resourceLogs":[{"scopeLogs":[{"scope":{"name":"${'a'.repeat(100_000)}"},"logRecords":[`,
+        () => '{"timeUnixNano":"1"}',
+        ',',
+        ']}]}]}',
+        10_000,
+      ),
+  }),
+  // Escapes behind which a name may hide are undone, some of them again and again.
+  ...(
+    [
+      ['controls', '\\\\u0001', 8_000_000, 200],
+      ['names', '\\\\u0022jwt\\\\u0022\\\\u003a0,', 8_000_000, 413],
+      ['names, as many as are taken', '\\\\u0022jwt\\\\u0022\\\\u003a0,', 2_500_000, 200],
+      ['escapes', '\\\\u005cu005cu005cu005cu005cu005cu005cu005c', 8_000_000, 413],
+      ['escapes, as many as are taken', '\\\\u005cu005cu005cu005cu005cu005cu005cu005c', 1_500_000, 200],
+    ] as const
+  ).map(([what, unit, bytes, answer]) =>
+    zipped({
+      ...native,
+      name: `JSON in text: in escapes, ${what}`,
+      answer,
+      make: () => filled(`{"spans":[${nativeSpan(0, ',"input":"').slice(0, -1)}`, unit, '', '"}]}', bytes),
+    }),
+  ),
   // Containers of OTLP without a signal.
   ...otlpNames.flatMap(({ path, resources, scopes, records }) => [
     asSent({

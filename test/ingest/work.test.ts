@@ -35,7 +35,7 @@ describe('Issue "Nothing brings it down", 6: work is bounded by what a body may 
     expect(workOf({ spans: [aSpan(), aSpan()] })).toBe(A_SPAN + WORK.span);
     expect(workOf({ logs: [aLog({ message: 'four' })] })).toBe(WORK.log + 4 * WORK.indexedCharacter);
     expect(workOf({ metrics: [aPoint({ bounds: [1, 2], bucketCounts: [0, 0, 0] })] })).toBe(
-      WORK.metricPoint + 5 * WORK.bucket,
+      WORK.metricPoint + 'm'.length * WORK.character + 5 * WORK.bucket,
     );
     expect(workOf({ scores: [aScore()], feedback: [aFeedback({ value: 1 })] })).toBe(2 * WORK.judgement);
     expect(workOf({}, 'key')).toBe(WORK.keyedBatch);
@@ -61,6 +61,10 @@ describe('Issue "Nothing brings it down", 6: work is bounded by what a body may 
     const text = '{"a":1,"b":{"c":2}}';
     const names = 3 * WORK.nameInText;
     expect(ofAttributes({ a: text })).toBe(named('a') + text.length * WORK.character + names);
+    const more = (text: string): number => ofAttributes({ a: text }) - named('a') - text.length * WORK.character;
+    expect(more('{"a" :1,"b"\\n:2}')).toBe(2 * WORK.nameInText);
+    expect(more('at 12:30:00 he said "hi: http://x"')).toBe(0);
+    expect(more('\\u0022a\\u005cu0022')).toBe(2 * WORK.escape + 2 * WORK.escapedQuote + WORK.escapedBackslash);
     expect(ofAttributes({ a: text.replaceAll('"', '') })).toBe(named('a') + (text.length - 6) * WORK.character);
     expect(workOf({ spans: [aSpan({ input: text })] })).toBe(
       A_SPAN + WORK.payload + text.length * WORK.indexedCharacter + names,
@@ -115,8 +119,14 @@ describe('Issue "Nothing brings it down", 6: work is bounded by what a body may 
     );
     expect(of({ status: 'error', error: { message: 'four', stack: 'at' } })).toBe(6 * WORK.character);
     expect(workOf({ metrics: [aPoint({ exemplars: [{ value: 1, timestamp: noon, attributes: { a: 1 } }] })] })).toBe(
-      WORK.metricPoint + WORK.event + named('a'),
+      WORK.metricPoint + 'm'.length * WORK.character + WORK.event + named('a'),
     );
+  });
+  it('texts that stand at each signal are work', () => {
+    const said = { unit: 'ms', description: 'four' };
+    expect(workOf({ metrics: [aPoint(said)] }) - workOf({ metrics: [aPoint({})] })).toBe(6 * WORK.character);
+    expect(workOf({ logs: [aLog({ logger: 'four' })] }) - workOf({ logs: [aLog()] })).toBe(4 * WORK.character);
+    expect(workOf({ spans: [aSpan({ scopeName: 'four' })] })).toBe(A_SPAN + 4 * WORK.character);
   });
 
   it('any request may be half a second of it, a larger one 450 ns for each byte received', () => {

@@ -1,5 +1,6 @@
-import type { Json, JsonObject } from '../../model/json.ts';
-import type { SpanKind } from '../../model/span.ts';
+import { attributeOf, type Span, type SpanKind } from '../../model/span.ts';
+
+type Attributed = Pick<Span, 'attributes' | 'sharedAttributes'>;
 
 /**
  * What Logfire's SDK writes in its own way. A span's name is the template of its message; a streamed model call is two
@@ -14,22 +15,22 @@ const TEMPLATE = 'logfire.msg_template';
 const MESSAGE = 'logfire.msg';
 const SPAN_TYPE = 'logfire.span_type';
 
-const textAt = (attributes: JsonObject, name: string): string | undefined => {
-  const value: Json | undefined = Object.hasOwn(attributes, name) ? attributes[name] : undefined;
+const textAt = (span: Attributed, name: string): string | undefined => {
+  const value = attributeOf(span, name);
   return typeof value === 'string' && value !== '' ? value : undefined;
 };
 
 /** The filled-in message where the name is its template; else the name as it is. */
-export const nameOfLogfire = (name: string, attributes: JsonObject): string =>
-  textAt(attributes, TEMPLATE) === name ? (textAt(attributes, MESSAGE) ?? name) : name;
+export const nameOfLogfire = (name: string, span: Attributed): string =>
+  textAt(span, TEMPLATE) === name ? (textAt(span, MESSAGE) ?? name) : name;
 
 /** True of the span that only opened a stream: the span that follows it describes the call, which is counted once. */
 export const isOpeningOfStream = (
-  span: { readonly kind: SpanKind; readonly status: string; readonly hasUsage: boolean; readonly hasOutput: boolean },
-  attributes: JsonObject,
+  facts: { readonly kind: SpanKind; readonly status: string; readonly hasUsage: boolean; readonly hasOutput: boolean },
+  span: Attributed,
 ): boolean =>
-  span.kind === 'model_generation' &&
-  span.status === 'ok' &&
-  !span.hasUsage &&
-  !span.hasOutput &&
-  textAt(attributes, SPAN_TYPE) === 'span';
+  facts.kind === 'model_generation' &&
+  facts.status === 'ok' &&
+  !facts.hasUsage &&
+  !facts.hasOutput &&
+  textAt(span, SPAN_TYPE) === 'span';

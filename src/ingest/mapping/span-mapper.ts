@@ -8,7 +8,6 @@ import {
   type SpanLink,
   type SpanStatus,
   toolKinds,
-  wholeAttributes,
 } from '../../model/span.ts';
 import { MAX_UNIX_NANO } from '../../model/time.ts';
 import type { DecodeContext, DecodedBatch, SignalRefusal } from '../decoded.ts';
@@ -247,10 +246,10 @@ export const createSpanMapper = (context: DecodeContext): SpanMapper => {
       if (cost !== undefined) span.cost = cost;
       if (status === 'error') span.error = errorOf(draft, readings);
       if (scopeName === LOGFIRE_SCOPE || scopeName.startsWith(LOGFIRE_INSTRUMENTATION)) {
-        span.name = nameOfLogfire(name, wholeAttributes(span));
+        span.name = nameOfLogfire(name, span);
         const facts = { kind, status, hasUsage: usage !== undefined, hasOutput: outputValue !== undefined };
         // Instrumentations alone split a call in two (`logfire.openai`); what a user writes by hand is taken as it is.
-        if (scopeName !== LOGFIRE_SCOPE && isOpeningOfStream(facts, wholeAttributes(span))) span.kind = 'generic';
+        if (scopeName !== LOGFIRE_SCOPE && isOpeningOfStream(facts, span)) span.kind = 'generic';
       }
       if (scopeName !== '') span.scopeName = scopeName;
       spans.push(span);

@@ -107,7 +107,7 @@ export const readGroups = (request: JsonObject, names: GroupNames, maxSignals: n
         groups.push({
           scopeName,
           records,
-          shared: addShared(shared.cost, own.cost),
+          shared: addShared(addShared(shared.cost, own.cost), { attributes: 0, bytes: scopeName.length }),
           use: (readings) => {
             readings.useResource(resource);
             readings.useScope(scopeNames, own.values, emitterOfScope(scopeName));

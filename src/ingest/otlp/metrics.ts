@@ -3,7 +3,7 @@ import type { Exemplar, MetricPoint } from '../../model/signal.ts';
 import { MAX_UNIX_NANO, type UnixNano } from '../../model/time.ts';
 import type { DecodeContext, DecodedBatch, SignalRefusal } from '../decoded.ts';
 import { createReadings } from '../mapping/readings.ts';
-import { SharedCount, tooManySignals } from './bounds.ts';
+import { addShared, type Shared, SharedCount, tooManySignals } from './bounds.ts';
 import { explicitOf, type ExponentialBuckets } from './exponential.ts';
 import { readGroups } from './groups.ts';
 import { asObject, attributesIn, eachAttribute, idsOf, listAt, member, objectAt, textAt, WrongType } from './tree.ts';
@@ -139,18 +139,30 @@ const kinds = [
   { name: 'summary', type: 'histogram', numbers: summaryNumbers },
 ] as const;
 
+/** Texts that a metric says once, and that stand at each of its points. */
+const saidOfPoints = (metric: JsonObject): Shared => {
+  const lengthAt = (name: string): number => {
+    const text = member(metric, name);
+    return typeof text === 'string' ? text.length : 0;
+  };
+  return { attributes: 0, bytes: lengthAt('name') + lengthAt('unit') + lengthAt('description') };
+};
+
 type Series = {
   readonly metric: JsonObject;
   readonly kind: (typeof kinds)[number];
   readonly data: JsonObject;
   readonly points: readonly Json[];
+  /** Of its points. */
+  readonly said: Shared;
 };
 
 const seriesOf = (item: Json): Series | undefined => {
   const metric = asObject(item, 'metrics');
   for (const kind of kinds) {
     const data = objectAt(metric, kind.name);
-    if (data !== undefined) return { metric, kind, data, points: listAt(data, 'dataPoints') };
+    if (data !== undefined)
+      return { metric, kind, data, points: listAt(data, 'dataPoints'), said: saidOfPoints(metric) };
   }
   return undefined;
 };
@@ -236,7 +248,8 @@ export const decodeMetrics = (request: JsonObject, context: DecodeContext): Deco
   const found = series.reduce((sum, { series }) => sum + Math.max(1, series?.points.length ?? 0), 0);
   if (found > context.maxSignals) throw tooManySignals(found, context.maxSignals);
   const sharedCount = new SharedCount();
-  for (const { group, series: known } of series) sharedCount.add(known?.points.length ?? 0, group.shared);
+  for (const { group, series: known } of series)
+    if (known !== undefined) sharedCount.add(known.points.length, addShared(group.shared, known.said));
 
   for (const { group, series: known, fault } of series) {
     if (fault !== undefined) refuse(fault.message, fault.field);
