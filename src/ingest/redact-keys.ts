@@ -45,9 +45,8 @@ const foldKey = (key: string): string => key.split('.').map(foldSegment).join(''
 const LIST_INDEX = /^\d+$/;
 
 /** Of a longer key the end is judged: the name of the value is there, and no path is that long. */
-const MAX_JUDGED_KEY_LENGTH = 4096;
+const MAX_JUDGED_KEY_LENGTH = 256;
 const MAX_REMEMBERED_KEYS = 16_384;
-const MAX_REMEMBERED_KEY_LENGTH = 256;
 
 /**
  * Builds the rule that names are judged by. Letters match in either case; `-`, `_` and `.` count for nothing, so that
@@ -69,7 +68,6 @@ export const createKeyRule = (
 
   const judge = (key: string): KeyVerdict => {
     const segments = key
-      .slice(-MAX_JUDGED_KEY_LENGTH)
       .split('.')
       .map(foldSegment)
       .filter((segment) => segment !== '');
@@ -87,17 +85,17 @@ export const createKeyRule = (
 
   // Senders repeat the same few names. The memory is bounded because they need not.
   let remembered = new Map<string, KeyVerdict>();
-  return (key) => {
+  return (name) => {
+    const key = name.slice(-MAX_JUDGED_KEY_LENGTH);
     // To judge a plain word takes less than to keep hundreds of thousands of them.
     if (!key.includes('.') && !key.includes('_') && !key.includes('-')) {
       if (key.length > longest) return 'keep';
-      const name = key.toLowerCase();
-      return redacted.has(name) ? 'redact' : (hashed.get(name) ?? 'keep');
+      const word = key.toLowerCase();
+      return redacted.has(word) ? 'redact' : (hashed.get(word) ?? 'keep');
     }
     const known = remembered.get(key);
     if (known !== undefined) return known;
     const verdict = judge(key);
-    if (key.length > MAX_REMEMBERED_KEY_LENGTH) return verdict;
     if (remembered.size >= MAX_REMEMBERED_KEYS) remembered = new Map();
     remembered.set(detached(key), verdict);
     return verdict;

@@ -135,20 +135,29 @@ export const createRedactor = (settings: RedactionSettings = {}): ((batch: Signa
    * Redacts the fields that repeat the value of an attribute which was redacted: they were lifted from it.
    * @param maps the attribute maps of the signal, before and after
    */
+  /** What fields may have lifted from attributes that were redacted, by the map as it is now: many spans may share it. */
+  const liftedFrom = new WeakMap<JsonObject, ReadonlySet<string>>();
+  const removedIn = (before: JsonObject, after: JsonObject): ReadonlySet<string> => {
+    const known = liftedFrom.get(after);
+    if (known !== undefined) return known;
+    const removed = new Set<string>();
+    for (const key in after) {
+      if (after[key] === REDACTED) addTexts(before[key] as Json, removed);
+      else addLiftedMembers(before[key], after[key], removed);
+    }
+    removed.delete(REDACTED);
+    liftedFrom.set(after, removed);
+    return removed;
+  };
+
   const withoutLifted = <S extends Partial<Span> & { correlation: Correlation }>(
     signal: S,
     ...maps: readonly (readonly [before: JsonObject, after: JsonObject])[]
   ): S => {
     if (maps.every(([before, after]) => before === after)) return signal;
-    const removed = new Set<string>();
-    for (const [before, after] of maps)
-      for (const key in after) {
-        if (after[key] === REDACTED) addTexts(before[key] as Json, removed);
-        else addLiftedMembers(before[key], after[key], removed);
-      }
-    removed.delete(REDACTED);
-    if (removed.size === 0) return signal;
-    const scrub = (value: string): string => (removed.has(value) ? REDACTED : value);
+    const removed = maps.map(([before, after]) => removedIn(before, after)).filter(({ size }) => size > 0);
+    if (removed.length === 0) return signal;
+    const scrub = (value: string): string => (removed.some((texts) => texts.has(value)) ? REDACTED : value);
     const { project, tags, ...named } = signal.correlation;
     const scrubbed = Object.fromEntries(Object.entries(named).map(([field, value]) => [field, scrub(value)]));
     return {

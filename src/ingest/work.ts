@@ -1,7 +1,7 @@
 import { Refusal } from '../model/failure.ts';
 import type { Json, JsonObject } from '../model/json.ts';
 import type { LogRecord, MetricPoint } from '../model/signal.ts';
-import type { Span } from '../model/span.ts';
+import type { Correlation, Span } from '../model/span.ts';
 import type { DecodedBatch } from './decoded.ts';
 import { type JsonBounds, jsonBounds } from './json-reader.ts';
 
@@ -18,6 +18,8 @@ export const WORK = {
   metricPoint: 9_000,
   judgement: 30_000,
   judgementCharacter: 12,
+  /** A character of an id or a name that stands in an index. */
+  indexedIdCharacter: 40,
   /** A batch, or a line of one. */
   batch: 7_000,
   /** One with a key, which is written by itself. */
@@ -89,6 +91,9 @@ export const jsonBoundsWithin = (bytes: number, maxWork = Number.POSITIVE_INFINI
     : { ...jsonBounds, values: Math.max(0, values), tooManyValues: tooMuchWork };
 };
 
+/** Characters of a name that cost nothing when it comes again. */
+const LONG_NAME = 64;
+
 const countOf = (text: string, part: string): number => {
   let count = 0;
   for (let at = text.indexOf(part); at !== -1; at = text.indexOf(part, at + part.length)) count += 1;
@@ -144,10 +149,27 @@ export class WorkCount {
     for (const log of batch.logs) this.log(log);
     for (const point of batch.metrics) this.metricPoint(point);
     this.check();
-    for (const { reason, label, metadata } of batch.scores) this.judgement(metadata, reason, label);
-    for (const { value, comment, metadata } of batch.feedback)
-      this.judgement(metadata, typeof value === 'string' ? value : undefined, comment);
-    for (const { text } of batch.aspectNotes) this.judgement(undefined, text);
+    for (const {
+      reason,
+      label,
+      metadata,
+      scoreId,
+      scorerId,
+      scorerVersion,
+      experimentId,
+      correlation,
+    } of batch.scores) {
+      this.judgement(correlation, metadata, reason, label);
+      this.ids(scoreId, scorerId, scorerVersion, experimentId);
+    }
+    for (const { value, comment, metadata, feedbackId, authorId, correlation } of batch.feedback) {
+      this.judgement(correlation, metadata, typeof value === 'string' ? value : undefined, comment);
+      this.ids(feedbackId, authorId);
+    }
+    for (const { text, noteId, aspect, model, correlation } of batch.aspectNotes) {
+      this.judgement(correlation, undefined, text);
+      this.ids(noteId, aspect, model);
+    }
   }
 
   private span(span: Span): void {
@@ -194,6 +216,7 @@ export class WorkCount {
     this.facet(known, correlation.runId);
     this.facet(known, correlation.experimentId);
     for (const tag of correlation.tags ?? []) this.facet(known, tag);
+    this.tags(correlation.tags ?? []);
   }
 
   private facet(known: Set<string>, value: string | undefined): void {
@@ -206,8 +229,14 @@ export class WorkCount {
     this.work += WORK.newFacetValue + value.length * WORK.facetCharacter;
   }
 
-  private judgement(metadata: JsonObject | undefined, ...texts: (string | undefined)[]): void {
+  private judgement(
+    correlation: Correlation,
+    metadata: JsonObject | undefined,
+    ...texts: (string | undefined)[]
+  ): void {
+    this.check();
     this.work += WORK.judgement;
+    this.correlation(correlation);
     for (const text of texts) this.text(text, WORK.judgementCharacter);
     if (metadata !== undefined) this.attributes(metadata);
   }
@@ -216,6 +245,24 @@ export class WorkCount {
     if (text === undefined) return;
     this.work += text.length * character;
     this.namesIn(text);
+  }
+
+  private ids(...ids: (string | undefined)[]): void {
+    for (const id of ids) if (id !== undefined) this.work += id.length * WORK.indexedIdCharacter;
+  }
+
+  /** What a signal that is no span belongs to: columns of its row, two of them indexed. */
+  private correlation(correlation: Correlation): void {
+    for (const field in correlation) {
+      if (field === 'project') continue;
+      const value = correlation[field as keyof Correlation];
+      if (typeof value === 'string') this.ids(value);
+      else if (value !== undefined) this.tags(value);
+    }
+  }
+
+  private tags(tags: readonly string[]): void {
+    for (const tag of tags) this.work += WORK.item + tag.length * WORK.character;
   }
 
   /** A text that redaction does not look at. */
@@ -236,13 +283,15 @@ export class WorkCount {
     this.work += WORK.log;
     this.text(log.message, WORK.indexedCharacter);
     this.plain(log.logger);
+    this.correlation(log.correlation);
     this.attributes(log.attributes);
     this.check(); // what counts costs something, too
   }
 
   private metricPoint(point: MetricPoint): void {
     this.work += WORK.metricPoint + ((point.bounds?.length ?? 0) + (point.bucketCounts?.length ?? 0)) * WORK.bucket;
-    this.plain(point.name);
+    this.ids(point.name);
+    this.correlation(point.correlation);
     this.plain(point.unit);
     this.plain(point.description);
     this.attributes(point.attributes);
@@ -287,7 +336,7 @@ export class WorkCount {
         this.names.add(name);
         this.work += name.length * WORK.character;
         isNew = true;
-      }
+      } else if (name.length > LONG_NAME) this.work += name.length * WORK.character;
       if (isNew) this.work += WORK.newName;
       this.inside(object[name] as Json, character);
     }

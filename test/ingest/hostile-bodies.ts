@@ -333,6 +333,40 @@ export const hostileBodies: readonly HostileBody[] = [
         10_000,
       ),
   }),
+  // Work that one attribute of a resource gives to each of its signals.
+  ...(
+    [
+      ['a name of 2,000 segments', 'a.'.repeat(2000), '1', 8000, 'logs', 200],
+      ['16,000 tags that are one', 'svc.tags', 'a,'.repeat(16_000), 1000, 'traces', 200],
+      ['8,000 tags', 'svc.tags', times(8000, (k) => k.toString(36)), 700, 'traces', 413],
+      ['JSON with a secret', 'x', `{\\"token\\":0,\\"a\\":[${'[],'.repeat(20_000)}[]]}`, 510, 'traces', 200],
+      ['a session of 1,600 characters', 'session.id', 's'.repeat(1600), 10_000, 'logs', 413],
+    ] as const
+  ).map(([what, key, value, signals, door, answer]) =>
+    zipped({
+      path: `/v1/${door}`,
+      ...json,
+      name: `${signals} ${door} of a resource with ${what}`,
+      answer,
+      make: () => {
+        const [resources, scopes, records] =
+          door === 'logs' ? ['resourceLogs', 'scopeLogs', 'logRecords'] : ['resourceSpans', 'scopeSpans', 'spans'];
+        return numbered(
+          `{"${resources}":[{"resource":{"attributes":[${textAttribute(key, value)}]},"${scopes}":[{"${records}":[`,
+          (n) => (door === 'logs' ? '{}' : otlpSpan(n, '')),
+          ',',
+          ']}]}]}',
+          signals,
+        );
+      },
+    }),
+  ),
+  tracesWith('a span with 120 texts as Python prints them', 200, 1, {}, (n) =>
+    otlpSpan(
+      n,
+      times(120, (k) => textAttribute(`metadata.${k}`, `[${'[],'.repeat(21_000)}[]]`)),
+    ),
+  ),
   // Escapes behind which a name may hide are undone, some of them again and again.
   ...(
     [

@@ -18,6 +18,8 @@ const ofAttributes = (attributes: JsonObject): number =>
   workOf({ spans: [aSpan({ attributes })] }) - A_SPAN - WORK.attributes;
 /** A span as the tests make it has one value by which its trace is found: its name. */
 const A_SPAN = WORK.span + WORK.facet + WORK.newFacetValue + 'a span'.length * WORK.facetCharacter;
+const A_SCORE = WORK.judgement + 'score-1answered'.length * WORK.indexedIdCharacter;
+const A_FEEDBACK = WORK.judgement + 'feedback-1'.length * WORK.indexedIdCharacter;
 const named = (name: string): number => WORK.member + WORK.newName + name.length * WORK.character;
 const aPoint = (given: Partial<MetricPoint>): MetricPoint => ({
   name: 'm',
@@ -35,9 +37,9 @@ describe('Issue "Nothing brings it down", 6: work is bounded by what a body may 
     expect(workOf({ spans: [aSpan(), aSpan()] })).toBe(A_SPAN + WORK.span);
     expect(workOf({ logs: [aLog({ message: 'four' })] })).toBe(WORK.log + 4 * WORK.indexedCharacter);
     expect(workOf({ metrics: [aPoint({ bounds: [1, 2], bucketCounts: [0, 0, 0] })] })).toBe(
-      WORK.metricPoint + 'm'.length * WORK.character + 5 * WORK.bucket,
+      WORK.metricPoint + 'm'.length * WORK.indexedIdCharacter + 5 * WORK.bucket,
     );
-    expect(workOf({ scores: [aScore()], feedback: [aFeedback({ value: 1 })] })).toBe(2 * WORK.judgement);
+    expect(workOf({ scores: [aScore()], feedback: [aFeedback({ value: 1 })] })).toBe(A_SCORE + A_FEEDBACK);
     expect(workOf({}, 'key')).toBe(WORK.keyedBatch);
     expect(new WorkCount().add(0, [{ batch: emptyBatch }, { batch: emptyBatch }], 1e9)).toBe(2 * WORK.batch);
   });
@@ -73,7 +75,7 @@ describe('Issue "Nothing brings it down", 6: work is bounded by what a body may 
     expect(ofName(text) - ofName(text.replaceAll(':', ','))).toBe(names);
     expect(workOf({ logs: [aLog({ message: text })] })).toBe(WORK.log + text.length * WORK.indexedCharacter + names);
     expect(workOf({ scores: [aScore({ reason: text })] })).toBe(
-      WORK.judgement + text.length * WORK.judgementCharacter + names,
+      A_SCORE + text.length * WORK.judgementCharacter + names,
     );
     const error = { message: text, stack: text };
     expect(workOf({ spans: [aSpan({ status: 'error', error })] })).toBe(
@@ -95,18 +97,32 @@ describe('Issue "Nothing brings it down", 6: work is bounded by what a body may 
     const added = (value: string): number => WORK.facet + WORK.newFacetValue + value.length * WORK.facetCharacter;
     expect(of({ model: 'a model' })).toBe(A_SPAN + added('a model'));
     const correlation = { project: 'p', userId: 'ann', tags: ['one', 'two'] };
-    expect(of({ correlation })).toBe(A_SPAN + added('ann') + added('one') + added('two'));
-    expect(of({ correlation }, { correlation })).toBe(of({ correlation }) + WORK.span);
+    const tags = 2 * WORK.item + 6 * WORK.character;
+    expect(of({ correlation })).toBe(A_SPAN + added('ann') + added('one') + added('two') + tags);
+    expect(of({ correlation }, { correlation })).toBe(of({ correlation }) + WORK.span + tags);
     expect(of({ correlation }, { correlation, traceId: traceId(1) })).toBe(
-      of({ correlation }) + WORK.span + 4 * WORK.facet,
+      of({ correlation }) + WORK.span + 4 * WORK.facet + tags,
+    );
+  });
+  it('ids and names in an index are work, and what a signal belongs to', () => {
+    const correlation = { project: 'p', userId: 'ann', tags: ['one', 'two'] };
+    const said = 3 * WORK.indexedIdCharacter + 2 * WORK.item + 6 * WORK.character;
+    expect(workOf({ logs: [aLog({ correlation })] }) - workOf({ logs: [aLog()] })).toBe(said);
+    expect(workOf({ metrics: [aPoint({ correlation })] }) - workOf({ metrics: [aPoint({})] })).toBe(said);
+    expect(workOf({ scores: [aScore({ correlation })] })).toBe(A_SCORE + said);
+    expect(workOf({ scores: [aScore({ scorerVersion: '1', experimentId: 'e' })] })).toBe(
+      A_SCORE + 2 * WORK.indexedIdCharacter,
+    );
+    expect(workOf({ feedback: [aFeedback({ value: 1, authorId: 'ann' })] })).toBe(
+      A_FEEDBACK + 3 * WORK.indexedIdCharacter,
     );
   });
   it('texts and metadata of judgements are work', () => {
     expect(workOf({ scores: [aScore({ reason: 'four', label: 'as', metadata: { ab: 1 } })] })).toBe(
-      WORK.judgement + 6 * WORK.judgementCharacter + WORK.attributes + named('ab'),
+      A_SCORE + 6 * WORK.judgementCharacter + WORK.attributes + named('ab'),
     );
     expect(workOf({ feedback: [aFeedback({ kind: 'comment', value: 'four', comment: 'as' })] })).toBe(
-      WORK.judgement + 6 * WORK.judgementCharacter,
+      A_FEEDBACK + 6 * WORK.judgementCharacter,
     );
   });
   it('events, links, exemplars and errors are work', () => {
@@ -119,8 +135,15 @@ describe('Issue "Nothing brings it down", 6: work is bounded by what a body may 
     );
     expect(of({ status: 'error', error: { message: 'four', stack: 'at' } })).toBe(6 * WORK.character);
     expect(workOf({ metrics: [aPoint({ exemplars: [{ value: 1, timestamp: noon, attributes: { a: 1 } }] })] })).toBe(
-      WORK.metricPoint + 'm'.length * WORK.character + WORK.event + named('a'),
+      WORK.metricPoint + 'm'.length * WORK.indexedIdCharacter + WORK.event + named('a'),
     );
+  });
+  it('a long name is work each time that it comes', () => {
+    const attributes = { ['n'.repeat(65)]: 1 };
+    const short = { ['n'.repeat(64)]: 1 };
+    const second = (attributes: JsonObject): number =>
+      workOf({ spans: [aSpan({ attributes }), aSpan({ attributes })] }) - workOf({ spans: [aSpan({ attributes })] });
+    expect(second(attributes) - second(short)).toBe(65 * WORK.character);
   });
   it('texts that stand at each signal are work', () => {
     const said = { unit: 'ms', description: 'four' };

@@ -43,6 +43,10 @@ const PYTHON_WORDS: ReadonlyMap<string, string> = new Map([
 /** Escapes of a Python string. Those that JSON knows as well are left as they are. */
 const PYTHON_ESCAPES = /\\(?:x([\da-fA-F]{2})|U([\da-fA-F]{8})|([^]))/g;
 const WORD = /[A-Za-z_]+/y;
+/** What stands between strings and words: brackets, digits, commas. */
+const REST = /[^'"A-Za-z_]+/y;
+/** Most dicts and lists of one text: one for sixteen characters of the longest. */
+const MOST_PRINTED_CONTAINERS = 4_096;
 
 /** Where the string that opens at `start` closes; -1 where it does not. */
 const closingQuote = (text: string, start: number): number => {
@@ -65,6 +69,7 @@ const jsonString = (body: string): string =>
 /** The same value as JSON text, in one pass; `undefined` at the first thing that is no plain value. */
 const jsonOfPython = (text: string): string | undefined => {
   let json = '';
+  let containers = 0;
   for (let at = 0; at < text.length; ) {
     const character = text[at] as string;
     if (character === "'" || character === '"') {
@@ -74,9 +79,18 @@ const jsonOfPython = (text: string): string | undefined => {
       at = end + 1;
       continue;
     }
+    REST.lastIndex = at;
+    const rest = REST.exec(text)?.[0];
+    if (rest !== undefined) {
+      for (const one of rest) if (one === '[' || one === '{') containers += 1;
+      if (containers > MOST_PRINTED_CONTAINERS) return undefined;
+      json += rest;
+      at += rest.length;
+      continue;
+    }
     WORD.lastIndex = at;
-    const word = WORD.exec(text)?.[0];
-    if (word === undefined || word === 'e' || word === 'E') {
+    const word = WORD.exec(text)?.[0] ?? '';
+    if (word === 'e' || word === 'E') {
       json += character;
       at += 1;
       continue;
@@ -91,7 +105,7 @@ const jsonOfPython = (text: string): string | undefined => {
 
 /**
  * Parses the text that Python prints for a dict or list of plain values (`{'cached_tokens': 400, 'audio': None}`), as some
- * libraries put it into an attribute. `undefined` for anything else, and for what is longer than 64 Ki characters.
+ * libraries put it into an attribute. `undefined` for anything else, and for what is longer than 64 Ki characters or has more than 4,096 dicts and lists.
  */
 export const parsePython = (text: string): Json | undefined => {
   if (text.length > LONGEST_INNER_JSON) return undefined;
@@ -108,10 +122,17 @@ const stringsOf = (list: readonly Json[]): readonly string[] | undefined => {
   return strings.length === 0 ? undefined : strings;
 };
 
-/** Labels: an array of strings, the same as JSON text, or a comma list. */
+/** Longest list of labels in one text, in characters. */
+const LONGEST_LABELS = 65_536;
+
+/** Labels, each once: an array of strings, the same as JSON text, or a comma list. */
 const readTags = (value: Json): readonly string[] | undefined => {
+  const tags = labelsIn(value);
+  return tags === undefined ? undefined : [...new Set(tags)];
+};
+const labelsIn = (value: Json): readonly string[] | undefined => {
   if (Array.isArray(value)) return stringsOf(value);
-  if (typeof value !== 'string' || value === '') return undefined;
+  if (typeof value !== 'string' || value === '' || value.length > LONGEST_LABELS) return undefined;
   const parsed = value.startsWith('[') ? parseInner(value) : undefined;
   if (Array.isArray(parsed)) return stringsOf(parsed);
   return stringsOf(value.split(',').map((tag) => tag.trim()));

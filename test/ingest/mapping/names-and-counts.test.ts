@@ -111,6 +111,8 @@ describe('Objects as Python prints them', () => {
     const open = `{${"'\\\\".repeat(20_000)}`;
     expect(parsePython(open)).toBeUndefined();
     expect(parsePython(`{${'"'.repeat(60_000)}`)).toBeUndefined();
+    expect(parsePython(`[${'[],'.repeat(4_094)}[]]`)).toHaveLength(4_095);
+    expect(parsePython(`[${'[],'.repeat(4_095)}{}]`)).toBeUndefined();
   });
 
   it('are kept as values, so that their members can be redacted', () => {

@@ -221,6 +221,14 @@ describe('OTLP attribute mapping: "Each row is read in order; first match wins"'
     expect(span.sharedAttributes).toBeUndefined();
   });
 
+  it('a tag that is said twice is one, and a text of more than 64 Ki characters is no list of tags', () => {
+    expect(mapped({ 'svc.tags': 'a, b,a,,b' }).correlation.tags).toEqual(['a', 'b']);
+    expect(mapped({ 'svc.tags': ['a', 'b', 'a'] }).correlation.tags).toEqual(['a', 'b']);
+    const long = `a,${'b'.repeat(65_534)}`;
+    expect(mapped({ 'svc.tags': long }).correlation.tags).toHaveLength(2);
+    expect(mapped({ 'svc.tags': `${long}b` }).correlation).not.toHaveProperty('tags');
+  });
+
   it('what resource and scope say is one object for all of their spans that say nothing else by those names', () => {
     const spans = [{ a: 1 }, { 'host.name': 'own', b: 2 }, { c: 3 }, {}].map((attributes) => aWireSpan(attributes));
     for (const { batch } of Object.values(
