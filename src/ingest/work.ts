@@ -54,7 +54,7 @@ export const WORK = {
   escape: 300,
   /** A quote that is written so, behind which a name may stand. */
   escapedQuote: 1_500,
-  /** A backslash that is written so: redaction looks again then. */
+  /** A backslash that is written so (`u005c`, also without one before it): redaction looks again then. */
   escapedBackslash: 1_500,
 } as const;
 

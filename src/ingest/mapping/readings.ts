@@ -171,7 +171,7 @@ export const createReadings = (): Readings => {
   let scopeEmitter: ScopedEmitter | undefined;
   /** What resource and scope say together, if they say anything; put together for the first signal below them. */
   let shared: JsonObject | undefined;
-  let isShared = false;
+  let isSharedKnown = false;
   let map = newAttributes();
   let inputName = '';
   let outputName = '';
@@ -245,8 +245,8 @@ export const createReadings = (): Readings => {
   const count = (field: number): number | undefined => read[field] as number | undefined;
 
   const sharedNow = (): JsonObject | undefined => {
-    if (isShared) return shared;
-    isShared = true;
+    if (isSharedKnown) return shared;
+    isSharedKnown = true;
     const { names, values } = resource;
     if (names.length + scopeNames.length === 0) return (shared = undefined);
     const together = newAttributes();
@@ -295,13 +295,13 @@ export const createReadings = (): Readings => {
     useResource: (next) => {
       resource = next;
       sharedCorrelation = undefined;
-      isShared = false;
+      isSharedKnown = false;
     },
     useScope: (names, values, emitter) => {
       scopeNames = names;
       scopeValues = values;
       scopeEmitter = emitter;
-      isShared = false;
+      isSharedKnown = false;
     },
     begin: () => {
       read.fill(undefined);
