@@ -108,7 +108,7 @@ const Picture = ({ graph, onSelect }: CanvasProps) => {
     () => (width > 0 && height > 0 ? ({ kind: 'calls', graph, room: { width, height } } as const) : undefined),
     [graph, width, height],
   );
-  const layout = useLayout<CallLayout>(request, NOTHING);
+  const { layout } = useLayout<CallLayout>(request, NOTHING);
   const nodes = useMemo(() => {
     const loops = new Map(graph.edges.filter(({ from, to }) => from === to).map(({ from, count }) => [from, count]));
     return layout.nodes.map((placed): Box => {

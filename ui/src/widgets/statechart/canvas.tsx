@@ -164,7 +164,7 @@ const Picture = ({
 }: CanvasProps & { readonly room: { readonly width: number; readonly height: number } }) => {
   const flow = useReactFlow();
   const request = useMemo(() => ({ kind: 'chart', chart, opened, room }) as const, [chart, opened, room]);
-  const layout = useLayout<ChartLayout>(request, NOTHING);
+  const { layout, isCurrent } = useLayout<ChartLayout>(request, NOTHING);
   const nodes = useMemo(
     () =>
       layout.nodes.map((placed, index): StateNode => {
@@ -186,11 +186,12 @@ const Picture = ({
     [layout, marks, selected],
   );
   const isReady = useNodesInitialized();
-  // A picture that changes is looked at anew; marks that change, as while a run goes on, move nothing.
+  // A picture that changes is looked at anew; marks that change, as while a run goes on, move nothing. The layout for an earlier room is not
+  // fitted to this one first: the next fit would undo what a user zoomed in between.
   const look = useEffectEvent(() => void flow.setViewport(viewportOf(layout, room, marks.active)));
   useEffect(() => {
-    if (isReady && layout.width > 0 && room.width > 0) look();
-  }, [isReady, layout, room]);
+    if (isReady && isCurrent && layout.width > 0) look();
+  }, [isReady, isCurrent, layout]);
   const onNodesChange = (changes: readonly NodeChange<StateNode>[]): void => {
     const chosen = changes.find((change) => change.type === 'select' && change.selected);
     if (chosen?.type === 'select') onSelect(chosen.id);
