@@ -5,7 +5,7 @@ import type { UnixMs } from '../model/run.ts';
 import type { Span } from '../model/span.ts';
 import type { RunBacklog } from '../store/runs/run-queries.ts';
 import type { OutboxRow, RunStore } from '../store/runs/run-store.ts';
-import { failureCodeOf } from '../store/unavailable.ts';
+import { failureCodeOf, StoreUnavailable } from '../store/unavailable.ts';
 import type { Clock } from './kernel/clock.ts';
 import type { BuiltSpan, RootSpans } from './root-spans.ts';
 import { ROOT_SPAN, type SpanDraft, spanOfDraft } from './run/run-spans.ts';
@@ -21,13 +21,25 @@ const ROWS_PER_TURN = 200;
 /** Rows whose spans are built side by side: what a root span holds is read from the store. A divisor of the number above. */
 const ROWS_AT_ONCE = 20;
 const RETRY_MS = { least: 500, most: 30_000 } as const;
+/**
+ * So long after a service took runs over, the one before it may still write: it stood still, or waits for the trace store. Longer than the 14 s
+ * for which tests stop a service.
+ */
+const TAKEOVER_MS = 30_000;
 
 const isFull = (rows: readonly OutboxRow[]): boolean =>
   rows.length >= BATCH_ROWS || rows.reduce((held, { span }) => held + span.length, 0) >= BATCH_CHARACTERS;
 
+/** Whether this service still has the runs, where others may take them over. */
+export type Holding = { readonly isHeld: () => boolean };
+
 /**
  * Brings the spans of runs into the trace store. A row is deleted after its span was written. After a stop in between the
  * span is sent again and replaces itself.
+ *
+ * The last span that is written counts. So a service that lost its runs while it wrote may put the span of an open run over that of the end,
+ * which the next owner has sent. It writes rows that the next owner found, so that one sends them at once, keeps them for as long as the other
+ * may still write, and sends them again. A service that stood still for longer sends the ends itself.
  */
 export const createOutbox = (options: {
   readonly store: Pick<RunStore, 'readOutbox'>;
@@ -36,6 +48,8 @@ export const createOutbox = (options: {
   readonly defer: (callback: () => void) => void;
   readonly now: () => UnixMs;
   readonly writeSpans: (spans: readonly Span[]) => Promise<void>;
+  /** Absent where no other service may take the runs over. */
+  readonly holding?: Holding | undefined;
   /** The span of a run as it is stored now; `undefined` for one that was erased. */
   readonly rootSpan: RootSpans;
   /** Deletes the rows up to this number, in a commit like any other. */
@@ -44,7 +58,7 @@ export const createOutbox = (options: {
   readonly backlog: () => Promise<RunBacklog | undefined>;
   readonly onFault: (error: unknown) => void;
 }) => {
-  const { clock, now } = options;
+  const { clock, now, holding } = options;
   let sent = 0;
   let timer: (() => void) | undefined;
   let draining: Promise<void> | undefined;
@@ -54,6 +68,8 @@ export const createOutbox = (options: {
 
   const actor = createResident(outboxMachine, now);
   const rate = createRate(clock.monotonic());
+  /** Until when rows are kept and not deleted, on the monotonic clock. */
+  let keptUntil = holding === undefined ? undefined : clock.monotonic() + TAKEOVER_MS;
   /** Since when rows wait; a start counts from its own time. On the monotonic clock. */
   let waitingSince: number | undefined;
 
@@ -84,6 +100,8 @@ export const createOutbox = (options: {
     let spans = new Map<string, Span>();
     let characters = 0;
     const write = async (): Promise<void> => {
+      if (holding?.isHeld() === false)
+        throw new StoreUnavailable('another service may own the runs by now, and sends their spans');
       if (spans.size > 0) await options.writeSpans([...spans.values()]);
       spans = new Map();
       characters = 0;
@@ -104,11 +122,7 @@ export const createOutbox = (options: {
     await write();
   };
 
-  /**
-   * The last span that is written counts. So a service that lost its runs while it wrote may have put the span of an open run over that
-   * of the end, which the next owner had sent. What is written is read again after it: a run that is open still ends after that, and its
-   * span is sent later.
-   */
+  /** What is written is read again after it: a run that is open still ends after that, and its span is sent later. */
   const sendEnds = async (openRuns: ReadonlySet<string>): Promise<void> => {
     for (const runId of openRuns) {
       const built = await options.rootSpan(runId);
@@ -116,12 +130,12 @@ export const createOutbox = (options: {
     }
   };
 
-  /** Writes the spans of rows and has the rows deleted. */
-  const deliver = async (rows: readonly OutboxRow[], last: OutboxRow): Promise<void> => {
+  /** Writes the spans of rows and has rows deleted. @param upTo none of them where it is 0: the commit shows whether the runs were lost */
+  const deliver = async (rows: readonly OutboxRow[], upTo: number): Promise<void> => {
     const openRuns = new Set<string>();
     try {
       await writeRows(rows, openRuns);
-      await options.delivered(last.no);
+      await options.delivered(upTo);
     } catch (error) {
       await sendEnds(openRuns).catch(options.onFault);
       throw error;
@@ -133,11 +147,15 @@ export const createOutbox = (options: {
     again = false;
     const since = waitingSince;
     waitingSince = undefined;
+    if (keptUntil !== undefined && clock.monotonic() >= keptUntil) {
+      keptUntil = undefined;
+      sent = 0;
+    }
     try {
       const rows = await options.store.readOutbox(sent, BATCH_ROWS, BATCH_CHARACTERS);
       const last = rows.at(-1);
       if (last === undefined) return rows;
-      await deliver(rows, last);
+      await deliver(rows, keptUntil === undefined ? last.no : 0);
       sent = last.no;
       retryMs = RETRY_MS.least;
       rate.add(clock.monotonic(), rows.length);
@@ -221,9 +239,12 @@ export const createOutbox = (options: {
     arm(GATHER_MS);
   };
 
+  const endKeeping = keptUntil === undefined ? undefined : clock.after(TAKEOVER_MS, kick);
+
   /** Ends with the batch in hand. */
   const stop = async (): Promise<void> => {
     stopped = true;
+    endKeeping?.();
     timer?.();
     await draining;
   };

@@ -20,7 +20,7 @@ import { createDueLimits } from './limit/due-limits.ts';
 import { createKeysInUse } from './limit/keys-in-use.ts';
 import { createPausedDefinitions } from './definition/paused-definitions.ts';
 import { createLeaseWatch } from './lease/deadlines.ts';
-import { createOutbox } from './outbox.ts';
+import { createOutbox, type Holding } from './outbox.ts';
 import { createQuarantine } from './quarantine-upkeep.ts';
 import { createNumbers, createResume } from './resume.ts';
 import { createRootSpans } from './root-spans.ts';
@@ -52,6 +52,8 @@ export type RunsOptions = {
   readonly store: RunStore;
   /** Brings spans into the trace store through the ingest pipeline; resolves when they are there. */
   readonly writeSpans: (spans: readonly Span[]) => Promise<void>;
+  /** Absent where no other service may take the runs over. */
+  readonly holding?: Holding | undefined;
   /** Prices one report of usage; absent when the book does not hold its model. */
   readonly price: (usage: ReportedUsage) => Cost | undefined;
   /** A fault that no caller gets as an answer: a loop that failed and goes on, a bug in a turn. */
@@ -268,6 +270,7 @@ export const startRuns = async (options: RunsOptions): Promise<RunningRuns> => {
     defer,
     now,
     writeSpans: options.writeSpans,
+    holding: options.holding,
     rootSpan: createRootSpans(store),
     delivered: async (upTo) => {
       await upkeep({ kind: 'delivered', upTo });

@@ -17,7 +17,6 @@ import type { RunStore } from '../store/runs/run-store.ts';
 import type { WatchJournal } from '../store/runs/watch-journal.ts';
 import type { RoomFlag } from '../store/sqlite/room.ts';
 import { openSqliteRunStore } from '../store/sqlite/runs/open.ts';
-import { StoreUnavailable } from '../store/unavailable.ts';
 import type { Settings } from './settings.ts';
 import { type SharedRuns, type SharedRunsOptions, shareRuns } from './shared-runs.ts';
 import type { StartShare } from './shared-store.ts';
@@ -28,10 +27,8 @@ export const priceReport = ({ model, cost: _known, record: _recorded, ...usage }
 
 /** Spans of runs go through the pipeline like every signal, but past the quota: the steps have run, so their record is complete. */
 const writeSpansTo =
-  (pipeline: Pick<Pipeline, 'write'>, isHeld: () => boolean) =>
+  (pipeline: Pick<Pipeline, 'write'>) =>
   async (spans: readonly Span[]): Promise<void> => {
-    // A service that was stopped for a while would write a span that runs over the one with its end.
-    if (!isHeld()) throw new StoreUnavailable('another service may own the runs by now, and sends their spans');
     await pipeline.write({ ...emptyBatch, spans }, { quota: false, sample: true });
   };
 
@@ -82,13 +79,14 @@ export const openRuns = async (
   const { runsData, runsUrl, diskReserveBytes, maxDescendants, leaseTtlMs, reclaimWindowMs, offerTtlMs } = settings;
   const startOn = (
     store: RunStore,
-    { clock, ticks, isHeld = () => true, shard }: Partial<Pick<StartShare, 'clock'>> & Omit<StartShare, 'clock'>,
+    { clock, ticks, isHeld, shard }: Partial<Pick<StartShare, 'clock'>> & Omit<StartShare, 'clock'>,
     isOfSeveral = false,
     gatherMs?: number,
   ): Promise<RunningRuns> =>
     startRuns({
       store,
-      writeSpans: writeSpansTo(pipeline, isHeld),
+      writeSpans: writeSpansTo(pipeline),
+      ...(isHeld === undefined ? {} : { holding: { isHeld } }),
       price: priceReport,
       onQuarantine: ({ runId, fault }) => {
         counters.runsQuarantined += 1;

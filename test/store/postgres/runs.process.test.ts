@@ -176,7 +176,7 @@ describe('the owner of the runs', () => {
     }
   });
 
-  it('that was shut out is told once, and neither reads on nor resumes', async () => {
+  it('that was shut out is told once, and neither moves runs nor resumes, but reads them as the next owner leaves them', async () => {
     const runs = await openOn(server.create());
     let told = 0;
     const first = await ownOn(runs, () => (told += 1));
@@ -184,7 +184,10 @@ describe('the owner of the runs', () => {
     const second = await ownOn(runs);
     await expect(first.resume(AT)).rejects.toBeInstanceOf(Fenced);
     await expect(insert(first, aRun('b'))).rejects.toBeInstanceOf(StoreUnavailable);
-    await expect(first.load(RUN)).rejects.toBeInstanceOf(Fenced);
+    await expect(first.readOutbox(0, 10)).rejects.toBeInstanceOf(Fenced);
+    await expect(first.dueTimers(AT, 10, AT)).rejects.toBeInstanceOf(Fenced);
+    await insert(second, aRun('c'));
+    expect(versionOf(await first.load([{ kind: 'run', runId: 'c' }]))).toBe(1);
     expect(told).toBe(1);
     expect(versionOf(await second.load(RUN))).toBe(1);
   });

@@ -194,7 +194,8 @@ export const commitsOf = ({ database, resuming, of, fenced }: CommitsOptions): P
     });
 
   return {
-    load: (asked: readonly Lookup[]) => reading(() => lookups(asked)),
+    // Also when another has the shard: the outbox reads how the runs ended whose spans it was writing.
+    load: (asked: readonly Lookup[]) => queue.add(() => lookups(asked)),
     commit: (changes) => queue.add(() => owning('KEY SHARE', (within) => writeChanges(within, of.shard, changes))),
     resume: (leasesUntil, restartedAt) =>
       queue.add(async () => {
