@@ -19,7 +19,8 @@ export type EvaluationTarget = {
   readonly correlation: Correlation;
 };
 
-export type Judgements = { readonly scores: Score[]; readonly feedback: Feedback[] };
+/** Takes in judgements as they are read. */
+export type Judgements = { readonly score: (score: Score) => void; readonly feedback: (feedback: Feedback) => void };
 
 /** The same evaluation sent again gets the same id, so that it replaces itself. In the form of a UUID (RFC 9562, version 8). */
 const stableId = (...parts: readonly string[]): string => {
@@ -101,14 +102,14 @@ const metadataOf = (value: Json | undefined): MutableJsonObject => {
 export const judgementsOfParts = (
   parts: readonly { readonly part: EvaluationPart; readonly value: Json }[],
   target: EvaluationTarget,
-): Judgements => {
+  judgements: Judgements,
+): void => {
   const groups = new Map<string, { of: EvaluationPart['target']; members: MutableJsonObject }>();
   for (const { part, value } of parts) {
     const group = groups.get(part.id) ?? { of: part.target, members: newJsonObject() };
     group.members[part.name] = value;
     groups.set(part.id, group);
   }
-  const judgements: Judgements = { scores: [], feedback: [] };
   for (const [id, { of, members }] of groups) {
     const name = textAt(members, 'name');
     if (name === undefined) continue;
@@ -129,7 +130,7 @@ export const judgementsOfParts = (
       const judged = value ?? label ?? reason;
       if (judged === undefined) continue;
       metadata['name'] = name;
-      judgements.feedback.push({
+      judgements.feedback({
         feedbackId: recordId,
         kind: value !== undefined ? 'rating' : label !== undefined ? 'tag' : 'comment',
         value: judged,
@@ -141,7 +142,7 @@ export const judgementsOfParts = (
     }
     if (value === undefined) continue;
     const scale = scaleOf(value);
-    judgements.scores.push({
+    judgements.score({
       scoreId: recordId,
       scorerId: name,
       value,
@@ -154,5 +155,4 @@ export const judgementsOfParts = (
       ...about,
     });
   }
-  return judgements;
 };

@@ -1,3 +1,4 @@
+import { Refusal } from '../../model/failure.ts';
 import { isSpanId, isTraceId, ZERO_SPAN_ID, ZERO_TRACE_ID } from '../../model/ids.ts';
 import type { Json } from '../../model/json.ts';
 import type { Feedback, Score } from '../../model/signal.ts';
@@ -11,7 +12,7 @@ import {
 } from '../../model/span.ts';
 import { MAX_UNIX_NANO } from '../../model/time.ts';
 import type { DecodeContext, DecodedBatch, SignalRefusal } from '../decoded.ts';
-import { EVALUATION_EVENT, judgementsOfParts, scoreOfEvent } from './evaluations.ts';
+import { EVALUATION_EVENT, type Judgements, judgementsOfParts, scoreOfEvent } from './evaluations.ts';
 import { fieldIndex } from './key.ts';
 import { AGGREGATE, COST_SKIPPED } from './kind-rules.ts';
 import { isOpeningOfStream, LOGFIRE_INSTRUMENTATION, LOGFIRE_SCOPE, nameOfLogfire } from './logfire.ts';
@@ -58,6 +59,12 @@ const timeFault = (field: string): SignalFault => ({
   message: `${field} is after the year 2262; a time is at most ${MAX_UNIX_NANO} nanoseconds since the epoch`,
   field,
 });
+
+const tooManyJudgements = (limit: number): Refusal =>
+  new Refusal({
+    code: 'payload_too_large',
+    message: `the request has more than ${limit} signals, the judgements that its spans carry counted; send smaller batches or raise --max-batch-signals`,
+  });
 
 const faultOf = (draft: SpanDraft): SignalFault | undefined => {
   if (draft.fault !== undefined) return draft.fault;
@@ -143,6 +150,21 @@ export const createSpanMapper = (context: DecodeContext): SpanMapper => {
   const refusals: SignalRefusal[] = [];
   let index = 0;
 
+  /** A small body may carry hundreds of thousands of judgements: they are counted as they are made. */
+  const countJudgement = (): void => {
+    if (spans.length + scores.length + feedback.length >= context.maxSignals)
+      throw tooManyJudgements(context.maxSignals);
+  };
+  const judgements: Judgements = {
+    score: (score) => {
+      countJudgement();
+      scores.push(score);
+    },
+    feedback: (one) => {
+      countJudgement();
+      feedback.push(one);
+    },
+  };
   const judge = (span: Pick<Span, 'traceId' | 'spanId' | 'correlation'>, at: bigint): void => {
     const target = {
       traceId: span.traceId,
@@ -153,13 +175,10 @@ export const createSpanMapper = (context: DecodeContext): SpanMapper => {
     for (const event of draft.events) {
       if (event.name !== EVALUATION_EVENT) continue;
       const score = scoreOfEvent(event.attributes, { ...target, timestamp: event.time === 0n ? at : event.time });
-      if (score !== undefined) scores.push(score);
+      if (score !== undefined) judgements.score(score);
     }
     const parts = readings.evaluationParts();
-    if (parts.length === 0) return;
-    const judged = judgementsOfParts(parts, { ...target, timestamp: at });
-    scores.push(...judged.scores);
-    feedback.push(...judged.feedback);
+    if (parts.length > 0) judgementsOfParts(parts, { ...target, timestamp: at }, judgements);
   };
 
   return {

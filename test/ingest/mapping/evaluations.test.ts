@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { A_SPAN_ID, A_TRACE_ID, attributesOf, aWireSpan } from '../otlp/request-codec.ts';
-import { decodeBoth } from '../factories.ts';
+import { A_SPAN_ID, A_TRACE_ID, aRequest, attributesOf, aWireSpan, encodeTraces } from '../otlp/request-codec.ts';
+import { aContext, decodeBoth } from '../factories.ts';
+import { decodeTracesProtobuf } from '../../../src/ingest/otlp/protobuf.ts';
 
 const evaluated = (attributes: Record<string, unknown>) => ({
   events: [
@@ -97,5 +98,36 @@ describe('OpenInference annotations and evaluations', () => {
       { kind: 'rating', value: 4, metadata: { name: 'helpful' } },
       { kind: 'tag', value: 'rude', comment: 'it shouts', metadata: { name: 'tone' } },
     ]);
+  });
+});
+
+describe('judgements that spans carry count as signals of the request as they are made (Limits)', () => {
+  const carried = {
+    'annotations.0.annotation.name': 'helpful',
+    'annotations.0.annotation.score': 1,
+    'annotations.1.annotation.name': 'tone',
+    'annotations.1.annotation.label': 'rude',
+    'annotations.1.annotation.annotator_kind': 'HUMAN',
+    'annotations.2.annotation.name': 'without a number',
+  };
+  const span = aWireSpan(
+    carried,
+    evaluated({ 'gen_ai.evaluation.name': 'relevance', 'gen_ai.evaluation.score.value': 1 }),
+  );
+  const decode = (maxSignals: number) => decodeTracesProtobuf(encodeTraces(aRequest([span])), aContext({ maxSignals }));
+
+  it.each([0, 1, 2, 3])('a span and three of them are refused where %s signals are allowed', (maxSignals) => {
+    expect(() => decode(maxSignals)).toThrow(`more than ${maxSignals} signals`);
+  });
+
+  it('and pass where four are', () => {
+    const { spans, scores, feedback } = decode(4).batch;
+    expect([spans.length, scores.length, feedback.length]).toEqual([1, 2, 1]);
+  });
+
+  it('with a message that says what counted', () => {
+    expect(() => decode(3)).toThrow(
+      'the request has more than 3 signals, the judgements that its spans carry counted; send smaller batches or raise --max-batch-signals',
+    );
   });
 });
