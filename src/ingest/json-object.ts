@@ -1,3 +1,4 @@
+import { Refusal } from '../model/failure.ts';
 import type { Json } from '../model/json.ts';
 
 export type MutableJsonObject = { [key: string]: Json };
@@ -40,3 +41,38 @@ export const isOurs = (object: object): object is MutableJsonObject => Object.ge
 
 /** The same for the attributes of a signal. */
 export const newAttributes = (): MutableJsonObject => new ManyKeys(false);
+
+/**
+ * Longest name of an attribute or a member, in characters. V8 hashes a longer text by its length alone: thousands of one length are compared
+ * with one another, at each object that has them.
+ */
+export const LONGEST_NAME = 16_383;
+
+/** @throws Refusal `payload_too_large` for a name that is too long */
+export const checkName = (name: string): void => {
+  if (name.length > LONGEST_NAME)
+    throw new Refusal({
+      code: 'payload_too_large',
+      message: `the request has a name of an attribute or a member of ${name.length} characters, and a name has at most ${LONGEST_NAME}: put what it says into the value`,
+    });
+};
+
+const DIGIT_0 = 0x30;
+const DIGIT_9 = 0x39;
+/** The largest name that V8 takes for an index. */
+const LAST_INDEX = 4_294_967_294;
+
+/**
+ * Gives an object for keys that come from outside a member. V8 keeps a member whose name is a number in an array, and makes room for all numbers
+ * below: `{"1023": 0}` takes 12 KB. An object that has had a very large one keeps them in a hash table.
+ * @throws Refusal `payload_too_large` for a name that is too long
+ */
+export const setMember = (object: MutableJsonObject, name: string, value: Json): void => {
+  checkName(name);
+  const first = name.charCodeAt(0);
+  if (first >= DIGIT_0 && first <= DIGIT_9 && name.length > 1) {
+    object[LAST_INDEX] = null;
+    delete object[LAST_INDEX];
+  }
+  object[name] = value;
+};

@@ -1,8 +1,8 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import { Refusal } from '../model/failure.ts';
 import type { Json } from '../model/json.ts';
-import { type Sliceable, words } from './words.ts';
-import { type MutableJsonObject, newJsonObject } from './json-object.ts';
+import { ByteCache, type Sliceable, words } from './words.ts';
+import { checkName, type MutableJsonObject, newJsonObject, setMember } from './json-object.ts';
 import { type KeyCount, MOST_KEYS_OF_ONE, tooManyKeysOfOne } from './keys.ts';
 
 /** What one JSON text may hold. Counted while reading, before anything is built. */
@@ -31,15 +31,21 @@ const CLOSE_ARRAY = 0x5d;
 const COMMA = 0x2c;
 const COLON = 0x3a;
 const MINUS = 0x2d;
+const PLUS = 0x2b;
+const DOT = 0x2e;
+const ZERO = 0x30;
+const NINE = 0x39;
+const LETTER_E = 0x45;
 const LETTER_U = 0x75;
-const FOUR_HEX = /^[0-9a-fA-F]{4}$/;
-const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
-const INTEGER = /^-?\d+$/;
 const LONGEST_NUMBER = 1024;
 /** Digits of which every integer is exact in a double. */
 const EXACT_DIGITS = 15;
-const NUL = /\0/g;
-const REPLACEMENT = '\ufffd';
+/** Powers of ten that are exact in a double: such an integer times or over one of them is rounded once, as it must be. */
+const POWERS_OF_TEN = Float64Array.from({ length: 23 }, (_, power) => Number(`1e${power}`));
+const MOST_POWER = POWERS_OF_TEN.length - 1;
+/** Every number of at most so many digits before its point is in the range of a double. */
+const MOST_EXPONENT = 308;
+const REPLACEMENT = 0xfffd;
 
 const notJson = (why: string): Refusal =>
   new Refusal({ code: 'invalid_body', message: `body is not valid JSON: ${why}` });
@@ -70,24 +76,59 @@ for (const [letter, plain] of Object.entries({
 }))
   SIMPLE_ESCAPES[letter.charCodeAt(0)] = plain.charCodeAt(0);
 
-/**
- * Whether any of four bytes may end the plain part of a string: a quote, a backslash or a control character. Bytes that
- * are not ASCII may answer yes too, so a yes is looked at byte by byte; a no is certain.
- */
-const mayStop = (four: number): boolean => {
+/** What a hexadecimal digit stands for; -1 for what is none. */
+const HEX = new Int8Array(256).fill(-1);
+for (let digit = 0; digit < 16; digit++) {
+  const text = digit.toString(16);
+  HEX[text.charCodeAt(0)] = digit;
+  HEX[text.toUpperCase().charCodeAt(0)] = digit;
+}
+
+/** One for each byte that a number may hold. */
+const OF_NUMBER = new Uint8Array(256);
+for (const character of '0123456789+-.eE') OF_NUMBER[character.charCodeAt(0)] = 1;
+
+/** The UTF-16 unit that `\uXXXX` at `at` stands for; -1 when no such escape is there. */
+const unitAt = (bytes: Buffer, at: number): number => {
+  if (at + 6 > bytes.length || bytes[at] !== BACKSLASH || bytes[at + 1] !== LETTER_U) return -1;
+  const first = HEX[bytes[at + 2] as number] as number;
+  const second = HEX[bytes[at + 3] as number] as number;
+  const third = HEX[bytes[at + 4] as number] as number;
+  const fourth = HEX[bytes[at + 5] as number] as number;
+  // One -1 makes it all negative.
+  const unit = (first << 12) | (second << 8) | (third << 4) | fourth;
+  return unit < 0 ? -1 : unit;
+};
+
+/** Whether any of four bytes ends the plain part of a string: a quote, a backslash or a control character. */
+const stops = (four: number): boolean => {
   const quote = four ^ 0x22222222;
   const backslash = four ^ 0x5c5c5c5c;
-  return (((four - 0x20202020) | (quote - 0x01010101) | (backslash - 0x01010101)) & 0x80808080) !== 0;
+  // A byte that is not ASCII has its high bit before the subtraction, too, and is none of them.
+  return (((four - 0x20202020) | (quote - 0x01010101) | (backslash - 0x01010101)) & ~four & 0x80808080) !== 0;
 };
+
+/**
+ * Strings are read in parts of so many bytes, each with a call of its own: V8 changes to better code when a function is
+ * called, and within a loop only sometimes. One of 8 MiB would be read by its interpreter, ten times as slowly.
+ */
+const PART = 16_384;
 
 /** Where strings are put together. One for all readers: none of them gives way to another inside of a string. */
 const scratch = Buffer.allocUnsafeSlow(65_536) as Sliceable;
 const scratchView = new DataView(scratch.buffer, scratch.byteOffset, scratch.byteLength);
 
+/** Short decimals of far powers of ten, by their bytes: to round one takes ten times as long as to read it. */
+const decimals = new ByteCache<number>(8);
+
 /** Text that all stores can hold: NUL and lone surrogates become U+FFFD. */
 export const storableText = (text: string): string => {
   const whole = text.isWellFormed() ? text : text.toWellFormed();
-  return whole.includes('\0') ? whole.replace(NUL, REPLACEMENT) : whole;
+  if (!whole.includes('\0')) return whole;
+  // Unit by unit: `replace` keeps a piece of text for each of millions of them.
+  const units = new Uint16Array(whole.length);
+  for (let at = 0; at < units.length; at++) units[at] = whole.charCodeAt(at) || REPLACEMENT;
+  return Buffer.from(units.buffer).toString('utf16le');
 };
 
 /**
@@ -250,64 +291,76 @@ export class JsonReader {
   stringStart = 0;
   stringEnd = 0;
 
-  /** Passes over plain text from `at`, four bytes at a time; what comes then is looked at byte by byte. */
-  private plainEnd(at: number): number {
-    const { view } = this;
-    const last = view.byteLength - 4;
-    let end = at;
-    while (end <= last && !mayStop(view.getInt32(end, true))) end += 4;
-    return end;
+  /** Goes on in a string: to its quote, or to its first escape unless these are passed, or to what may not be in it. */
+  private stringStop(from: number, passEscapes: boolean): number {
+    const { bytes } = this;
+    let at = from;
+    let byte = 0;
+    do {
+      at = this.passPart(at, passEscapes);
+      byte = bytes[at] as number; // none at the end, and then it is no longer `>= 0x20`
+    } while (byte >= 0x20 && byte !== QUOTE && (passEscapes || byte !== BACKSLASH));
+    return at;
+  }
+
+  private passPart(from: number, passEscapes: boolean): number {
+    const { bytes, view } = this;
+    const { length } = bytes;
+    const end = Math.min(length, from + PART);
+    const lastFour = end - 4;
+    let at = from;
+    while (at < end) {
+      while (at <= lastFour && !stops(view.getInt32(at, true))) at += 4;
+      let byte = 0;
+      for (; at < end; at++) {
+        byte = bytes[at] as number;
+        if (byte === QUOTE || byte === BACKSLASH || byte < 0x20) break;
+      }
+      if (byte !== BACKSLASH || !passEscapes) break;
+      while (at < end && bytes[at] === BACKSLASH) {
+        if (at + 1 < length && SIMPLE_ESCAPES[bytes[at + 1] as number] !== 0) at += 2;
+        else if (unitAt(bytes, at) >= 0) at += 6;
+        else throw notJson(`a wrong escape at byte ${at}`);
+      }
+    }
+    return at;
   }
 
   /** Finds the string that begins here and moves behind it. @returns true when it holds escapes */
   findString(): boolean {
     const { bytes } = this;
-    const { length } = bytes;
-    let at = this.plainEnd(this.pos + 1);
-    this.stringStart = this.pos + 1;
-    let escaped = false;
-    while (at < length) {
-      const byte = bytes[at] as number;
-      if (byte === QUOTE) {
-        this.stringEnd = at;
-        this.pos = at + 1;
-        return escaped;
-      }
-      if (byte === BACKSLASH) {
-        escaped = true;
-        at = this.plainEnd(this.escapeEnd(at));
-        continue;
-      }
-      if (byte < 0x20) break;
-      at++;
-    }
-    this.pos = Math.min(at, length);
-    throw this.unexpected();
-  }
-
-  /** The end of the escape that begins at `at`. */
-  private escapeEnd(at: number): number {
-    const { bytes } = this;
-    const letter = bytes[at + 1] as number;
-    if (SIMPLE_ESCAPES[letter] !== 0 && letter !== undefined) return at + 2;
-    if (letter === LETTER_U && at + 6 <= bytes.length && FOUR_HEX.test(bytes.latin1Slice(at + 2, at + 6)))
-      return at + 6;
-    throw notJson(`a wrong escape at byte ${at}`);
+    const start = this.pos + 1;
+    let at = this.stringStop(start, false);
+    const escaped = bytes[at] === BACKSLASH;
+    if (escaped) at = this.stringStop(at, true);
+    this.pos = at;
+    if (bytes[at] !== QUOTE) throw this.unexpected();
+    this.pos = at + 1;
+    this.stringStart = start;
+    this.stringEnd = at;
+    return escaped;
   }
 
   textOf(start: number, end: number, escaped: boolean): string {
-    const { bytes } = this;
-    if (escaped) {
-      const quoted = this.ascii ? bytes.latin1Slice(start - 1, end + 1) : bytes.utf8Slice(start - 1, end + 1);
-      // Only an escape can bring in what is not storable: raw control characters were refused, and raw text is UTF-8.
-      return storableText(JSON.parse(quoted) as string);
-    }
+    if (!escaped) return this.textIn(this.bytes, this.view, start, end, this.ascii);
     const length = end - start;
-    const known = words.find(this.view, start, length);
+    if (length <= scratch.length) {
+      const written = this.unescape(scratch, scratchView, start, end);
+      return this.textIn(scratch, scratchView, 0, written, this.unescapedAscii);
+    }
+    const target = Buffer.allocUnsafeSlow(length) as Sliceable;
+    const view = new DataView(target.buffer, target.byteOffset, length);
+    const written = this.unescape(target, view, start, end);
+    return this.textIn(target, view, 0, written, this.unescapedAscii);
+  }
+
+  private textIn(bytes: Sliceable, view: DataView, start: number, end: number, ascii: boolean): string {
+    const length = end - start;
+    const known = words.find(view, start, length);
     if (known !== undefined) return known;
-    const text = this.ascii ? bytes.latin1Slice(start, end) : bytes.utf8Slice(start, end);
+    const text = ascii ? bytes.latin1Slice(start, end) : bytes.utf8Slice(start, end);
     // As many characters as bytes: it is ASCII.
-    if (text.length === length) words.put(this.view, start, length, text);
+    if (text.length === length) words.put(view, start, length, text);
     return text;
   }
 
@@ -315,67 +368,123 @@ export class JsonReader {
   string(): string {
     this.countValue();
     const { bytes } = this;
-    const { length } = bytes;
     const start = this.pos + 1;
-    let at = this.plainEnd(start);
-    while (at < length) {
-      const byte = bytes[at] as number;
-      if (byte === QUOTE) {
-        this.pos = at + 1;
-        return this.textOf(start, at, false);
-      }
-      if (byte === BACKSLASH) return this.unescaped(start, at);
-      if (byte < 0x20) break;
-      at++;
-    }
+    const at = this.stringStop(start, false);
+    if (bytes[at] === BACKSLASH) return this.escapedString(start);
     this.pos = at;
-    throw this.unexpected();
+    if (bytes[at] !== QUOTE) throw this.unexpected();
+    this.pos = at + 1;
+    return this.textIn(bytes, this.view, start, at, this.ascii);
   }
 
   /**
-   * The string that begins at `start` and has its first escape at `escape`: copied byte by byte, each escape as what it
-   * stands for. Payloads are JSON inside of JSON, so this is most of their text.
+   * The string that begins at `start` and holds escapes. Payloads are JSON inside of JSON, so this is most of their text:
+   * one that is not long is read in one pass.
    */
-  private unescaped(start: number, escape: number): string {
+  private escapedString(start: number): string {
     const { bytes } = this;
     const end = Math.min(bytes.length, start + scratch.length);
-    bytes.copy(scratch, 0, start, Math.min(escape, end));
-    const { view } = this;
+    const written = this.unescape(scratch, scratchView, start, end);
+    const at = this.unescapedEnd;
+    if (at < end && bytes[at] === QUOTE) {
+      this.pos = at + 1;
+      return this.textIn(scratch, scratchView, 0, written, this.unescapedAscii);
+    }
+    // It is longer than that, or wrong.
+    this.pos = start - 1;
+    this.findString();
+    return this.textOf(this.stringStart, this.stringEnd, true);
+  }
+
+  /** How far `unescape` has read and written, and whether it wrote nothing but ASCII. */
+  private unescapedEnd = 0;
+  private unescapedBytes = 0;
+  private unescapedAscii = true;
+
+  /**
+   * Copies a string that begins at `start`, each escape as the UTF-8 of what it stands for, and of U+FFFD where stores
+   * cannot hold that (raw text is UTF-8, and raw control characters are refused). What is written is never longer than
+   * what is read. Stops at the quote, at what is wrong, and at `end`.
+   * @returns how many bytes were written
+   */
+  private unescape(target: Sliceable, targetView: DataView, start: number, end: number): number {
+    this.unescapedEnd = start;
+    this.unescapedBytes = 0;
+    this.unescapedAscii = this.ascii;
+    let partEnd: number;
+    do {
+      partEnd = Math.min(end, this.unescapedEnd + PART);
+      this.unescapePart(target, targetView, partEnd);
+    } while (this.unescapedEnd >= partEnd && partEnd < end);
+    return this.unescapedBytes;
+  }
+
+  private unescapePart(target: Sliceable, targetView: DataView, end: number): void {
+    const { bytes, view } = this;
+    const { length } = bytes;
     const lastFour = end - 4;
-    let to = escape - start;
-    let at = escape;
+    let ascii = this.unescapedAscii;
+    let to = this.unescapedBytes;
+    let at = this.unescapedEnd;
     while (at < end) {
-      while (at <= lastFour) {
-        const four = view.getInt32(at, true);
-        if (mayStop(four)) break;
-        scratchView.setInt32(to, four, true);
-        to += 4;
-        at += 4;
-      }
-      if (at === end) break;
       const byte = bytes[at] as number;
-      if (byte === QUOTE) {
-        this.pos = at + 1;
-        return this.ascii ? scratch.latin1Slice(0, to) : scratch.utf8Slice(0, to);
+      if (byte !== BACKSLASH) {
+        if (byte === QUOTE || byte < 0x20) break;
+        target[to++] = byte;
+        at++;
+        while (at <= lastFour) {
+          const four = view.getInt32(at, true);
+          if (stops(four)) break;
+          targetView.setInt32(to, four, true);
+          to += 4;
+          at += 4;
+        }
+        continue;
       }
-      if (byte === BACKSLASH) {
-        const plain = SIMPLE_ESCAPES[bytes[at + 1] as number] as number;
-        if (plain === 0) break; // \u, or none at all: the long way
-        scratch[to++] = plain;
+      const plain = at + 1 < length ? (SIMPLE_ESCAPES[bytes[at + 1] as number] as number) : 0;
+      if (plain !== 0) {
+        target[to++] = plain;
         at += 2;
         continue;
       }
-      if (byte < 0x20) break;
-      scratch[to++] = byte;
-      at++;
+      let code = unitAt(bytes, at);
+      if (code < 0) break;
+      at += 6;
+      if (code < 0x80 && code !== 0) {
+        target[to++] = code;
+        continue;
+      }
+      ascii = false;
+      if (code >= 0xd800 && code <= 0xdfff) {
+        const low = code < 0xdc00 ? unitAt(bytes, at) : -1;
+        if (low >= 0xdc00 && low <= 0xdfff) {
+          code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+          at += 6;
+        } else code = REPLACEMENT;
+      } else if (code === 0) code = REPLACEMENT;
+      if (code < 0x800) target[to++] = 0xc0 | (code >> 6);
+      else {
+        if (code < 0x10000) target[to++] = 0xe0 | (code >> 12);
+        else {
+          target[to++] = 0xf0 | (code >> 18);
+          target[to++] = 0x80 | ((code >> 12) & 0x3f);
+        }
+        target[to++] = 0x80 | ((code >> 6) & 0x3f);
+      }
+      target[to++] = 0x80 | (code & 0x3f);
     }
-    this.pos = start - 1;
-    const escaped = this.findString();
-    return this.textOf(this.stringStart, this.stringEnd, escaped);
+    this.unescapedEnd = at;
+    this.unescapedBytes = to;
+    this.unescapedAscii = ascii;
   }
 
   /** The number that begins here; an integer that a double cannot hold as its digits. */
   number(): number | string {
+    return this.readNumber(true);
+  }
+
+  /** @param wanted false where nobody asks which number it is, only whether it is one */
+  private readNumber(wanted: boolean): number | string {
     this.countValue();
     const { bytes } = this;
     const { length } = bytes;
@@ -386,7 +495,7 @@ export class JsonReader {
     const digits = at;
     let value = 0;
     while (at < length) {
-      const digit = (bytes[at] as number) - 0x30;
+      const digit = (bytes[at] as number) - ZERO;
       if (digit < 0 || digit > 9) break;
       value = value * 10 + digit;
       at++;
@@ -397,39 +506,89 @@ export class JsonReader {
     if (
       count > 0 &&
       count <= EXACT_DIGITS &&
-      (count === 1 || bytes[digits] !== 0x30) &&
+      (count === 1 || bytes[digits] !== ZERO) &&
       (next === COMMA || next === CLOSE_OBJECT || next === CLOSE_ARRAY)
     ) {
       this.pos = at;
       return negative && value !== 0 ? -value : value;
     }
-    return this.longNumber(start);
+    return this.otherNumber(start, digits, at, value, wanted);
   }
 
-  private longNumber(start: number): number | string {
+  /**
+   * Any number.
+   * @param start where it begins
+   * @param digits where its digits begin
+   * @param wholeEnd where its whole part ends
+   * @param whole what that part says
+   */
+  private otherNumber(
+    start: number,
+    digits: number,
+    wholeEnd: number,
+    whole: number,
+    wanted: boolean,
+  ): number | string {
     const { bytes } = this;
-    let at = start;
-    while (at < bytes.length && at - start <= LONGEST_NUMBER) {
-      const byte = bytes[at] as number;
-      const belongs =
-        (byte >= 0x30 && byte <= 0x39) ||
-        byte === 0x2b ||
-        byte === 0x2d ||
-        byte === 0x2e ||
-        byte === 0x45 ||
-        byte === 0x65;
-      if (!belongs) break;
-      at++;
+    const { length } = bytes;
+    if (wholeEnd === digits || (wholeEnd - digits > 1 && bytes[digits] === ZERO)) throw this.wrongNumber(start);
+    let at = wholeEnd;
+    // Its digits as an integer, how many of them stand behind zeros, and the power of ten that the integer is multiplied by.
+    let value = whole;
+    let significant = whole === 0 ? 0 : wholeEnd - digits;
+    let power = 0;
+    if (at < length && bytes[at] === DOT) {
+      const fraction = ++at;
+      for (; at < length; at++) {
+        const digit = (bytes[at] as number) - ZERO;
+        if (digit < 0 || digit > 9) break;
+        value = value * 10 + digit;
+        if (value !== 0) significant++;
+      }
+      if (at === fraction) throw this.wrongNumber(start);
+      power = fraction - at;
     }
-    if (at - start > LONGEST_NUMBER)
-      throw notJson(`a number of more than ${LONGEST_NUMBER} characters at byte ${start}`);
-    const text = bytes.latin1Slice(start, at);
-    if (!NUMBER.test(text)) throw this.unexpected();
-    const value = Number(text);
-    if (!Number.isFinite(value)) throw notJson(`a number that is out of range at byte ${start}`);
+    if (at < length && ((bytes[at] as number) & ~0x20) === LETTER_E) {
+      at++;
+      const sign = at < length ? (bytes[at] as number) : ZERO;
+      if (sign === PLUS || sign === MINUS) at++;
+      const exponentStart = at;
+      let exponent = 0;
+      for (; at < length; at++) {
+        const digit = (bytes[at] as number) - ZERO;
+        if (digit < 0 || digit > 9) break;
+        exponent = exponent * 10 + digit;
+      }
+      if (at === exponentStart) throw this.wrongNumber(start);
+      power += sign === MINUS ? -exponent : exponent;
+    }
+    if (at - start > LONGEST_NUMBER || (at < length && OF_NUMBER[bytes[at] as number] === 1))
+      throw this.wrongNumber(start);
     this.pos = at;
-    if (INTEGER.test(text) && !Number.isSafeInteger(value)) return text;
-    return value + 0;
+    if (!wanted && significant + power <= MOST_EXPONENT) return 0;
+    if (significant <= EXACT_DIGITS && power >= -MOST_POWER && power <= MOST_POWER) {
+      const exact = power < 0 ? value / (POWERS_OF_TEN[-power] as number) : value * (POWERS_OF_TEN[power] as number);
+      return bytes[start] === MINUS && exact !== 0 ? -exact : exact;
+    }
+    const known = decimals.find(this.view, start, at - start);
+    if (known !== undefined) return known;
+    const text = bytes.latin1Slice(start, at);
+    const rounded = Number(text) + 0;
+    if (!Number.isFinite(rounded)) throw notJson(`a number that is out of range at byte ${start}`);
+    if (at === wholeEnd && !Number.isSafeInteger(rounded)) return text;
+    decimals.put(this.view, start, at - start, rounded);
+    return rounded;
+  }
+
+  /** The refusal of a number at `start`, where the reader stands: the grammar has none, or it is too long. */
+  private wrongNumber(start: number): Refusal {
+    const { bytes } = this;
+    const most = Math.min(bytes.length, start + LONGEST_NUMBER + 1);
+    let at = start;
+    while (at < most && OF_NUMBER[bytes[at] as number] === 1) at++;
+    return at - start > LONGEST_NUMBER
+      ? notJson(`a number of more than ${LONGEST_NUMBER} characters at byte ${start}`)
+      : this.unexpected();
   }
 
   private word(text: string): void {
@@ -475,7 +634,8 @@ export class JsonReader {
               keys.add();
               keys.names.add(name);
             }
-            object[name] = this.value();
+            checkName(name);
+            setMember(object, name, this.value());
           } while (this.moreMembers());
         }
         return object;
@@ -495,7 +655,7 @@ export class JsonReader {
         this.word('null');
         return null;
       default:
-        if (byte === MINUS || (byte >= 0x30 && byte <= 0x39)) return this.number();
+        if (byte === MINUS || (byte >= ZERO && byte <= NINE)) return this.number();
         throw this.unexpected();
     }
   }
@@ -522,7 +682,8 @@ export class JsonReader {
           } while (this.moreItems());
         return;
       default:
-        this.value();
+        if (byte === MINUS || (byte >= ZERO && byte <= NINE)) this.readNumber(false);
+        else this.value();
     }
   }
 }

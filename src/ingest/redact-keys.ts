@@ -1,5 +1,3 @@
-import { detached } from './detached.ts';
-
 /** Correlation fields that may name a person or a device, by their wire names. */
 export const hashableIdentifiers = ['user_id', 'session_id', 'thread_id', 'request_id', 'resource_id'] as const;
 export type HashableIdentifier = (typeof hashableIdentifiers)[number];
@@ -42,11 +40,57 @@ const identifierNames: Record<HashableIdentifier, readonly string[]> = {
 const foldSegment = (segment: string): string => segment.toLowerCase().replaceAll(/[-_]/g, '');
 const foldKey = (key: string): string => key.split('.').map(foldSegment).join('');
 
-const LIST_INDEX = /^\d+$/;
-
 /** Of a longer key the end is judged: the name of the value is there, and no path is that long. */
 const MAX_JUDGED_KEY_LENGTH = 256;
-const MAX_REMEMBERED_KEYS = 16_384;
+
+const DOT = 0x2e;
+const LAST_ASCII = 0x7f;
+
+const isIgnored = (code: number): boolean => code === 0x2d || code === 0x5f;
+const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39;
+const lowerCase = (code: number): number => (code >= 0x41 && code <= 0x5a ? code + 0x20 : code);
+
+/** Names by their letters, from the last one: a key is judged from its end, no further than names go, and nothing is copied. */
+type Ending = { readonly before: Map<number, Ending>; verdict?: Exclude<KeyVerdict, 'keep'> };
+
+const addName = (endings: Ending, name: string, verdict: Exclude<KeyVerdict, 'keep'>): void => {
+  let ending = endings;
+  for (let at = name.length - 1; at >= 0; at -= 1) {
+    const code = name.charCodeAt(at);
+    let longer = ending.before.get(code);
+    if (longer === undefined) {
+      longer = { before: new Map() };
+      ending.before.set(code, longer);
+    }
+    ending = longer;
+  }
+  ending.verdict = verdict;
+};
+
+/** The ending with a text before it, where a name has it. */
+const endingWith = (text: string, behind: Ending): Ending | undefined => {
+  let ending: Ending | undefined = behind;
+  for (let at = text.length - 1; at >= 0 && ending !== undefined; at -= 1)
+    ending = ending.before.get(text.charCodeAt(at));
+  return ending;
+};
+
+/** Where the last segment ends that names something. Indexes of lists come behind it; where there are only such, it is the first. */
+const endOfNames = (key: string): number => {
+  let firstIndexEnd = 0;
+  let end = key.length;
+  let isIndex = false;
+  for (let at = end; ; at -= 1) {
+    const code = at > 0 ? key.charCodeAt(at - 1) : DOT;
+    if (code === DOT) {
+      if (isIndex) firstIndexEnd = end;
+      if (at === 0) return firstIndexEnd;
+      end = at - 1;
+      isIndex = false;
+    } else if (isDigit(code)) isIndex = true;
+    else if (!isIgnored(code)) return end;
+  }
+};
 
 /**
  * Builds the rule that names are judged by. Letters match in either case; `-`, `_` and `.` count for nothing, so that
@@ -62,42 +106,39 @@ export const createKeyRule = (
   redactedKeys: readonly string[],
   identifiers: readonly HashableIdentifier[],
 ): ((key: string) => KeyVerdict) => {
-  const redacted = new Set([...defaultRedactedKeys, ...redactedKeys].map(foldKey).filter((name) => name !== ''));
-  const hashed = new Map(identifiers.flatMap((field) => identifierNames[field].map((name) => [foldKey(name), field])));
-  const longest = Math.max(...[...redacted, ...hashed.keys()].map((name) => name.length));
+  const endings: Ending = { before: new Map() };
+  for (const field of identifiers) for (const name of identifierNames[field]) addName(endings, foldKey(name), field);
+  for (const name of [...defaultRedactedKeys, ...redactedKeys].map(foldKey))
+    if (name !== '') addName(endings, name, 'redact');
 
-  const judge = (key: string): KeyVerdict => {
-    const segments = key
-      .split('.')
-      .map(foldSegment)
-      .filter((segment) => segment !== '');
-    while (segments.length > 1 && LIST_INDEX.test(segments.at(-1) ?? '')) segments.pop();
-    let end = '';
+  return (name) => {
+    const key = name.length > MAX_JUDGED_KEY_LENGTH ? name.slice(-MAX_JUDGED_KEY_LENGTH) : name;
     let identifier: HashableIdentifier | undefined;
-    for (const segment of segments.toReversed()) {
-      end = segment + end;
-      if (end.length > longest) break;
-      if (redacted.has(end)) return 'redact';
-      identifier ??= hashed.get(end);
+    let ending = endings;
+    let segmentEnd = endOfNames(key);
+    let behindSegment = ending;
+    for (let at = segmentEnd; ; at -= 1) {
+      const code = at > 0 ? key.charCodeAt(at - 1) : DOT;
+      if (isIgnored(code)) continue;
+      if (code === DOT) {
+        if (ending.verdict === 'redact') return 'redact';
+        identifier ??= ending.verdict;
+        if (at === 0) break;
+        segmentEnd = at - 1;
+        behindSegment = ending;
+        continue;
+      }
+      let longer: Ending | undefined;
+      if (code <= LAST_ASCII) longer = ending.before.get(lowerCase(code));
+      else {
+        // How a letter is lowered may depend on those beside it: the segment is read again, as a whole.
+        const start = key.lastIndexOf('.', at - 1) + 1;
+        longer = endingWith(foldSegment(key.slice(start, segmentEnd)), behindSegment);
+        at = start + 1;
+      }
+      if (longer === undefined) break;
+      ending = longer;
     }
     return identifier ?? 'keep';
-  };
-
-  // Senders repeat the same few names. The memory is bounded because they need not.
-  let remembered = new Map<string, KeyVerdict>();
-  return (name) => {
-    const key = name.slice(-MAX_JUDGED_KEY_LENGTH);
-    // To judge a plain word takes less than to keep hundreds of thousands of them.
-    if (!key.includes('.') && !key.includes('_') && !key.includes('-')) {
-      if (key.length > longest) return 'keep';
-      const word = key.toLowerCase();
-      return redacted.has(word) ? 'redact' : (hashed.get(word) ?? 'keep');
-    }
-    const known = remembered.get(key);
-    if (known !== undefined) return known;
-    const verdict = judge(key);
-    if (remembered.size >= MAX_REMEMBERED_KEYS) remembered = new Map();
-    remembered.set(detached(key), verdict);
-    return verdict;
   };
 };

@@ -1,4 +1,6 @@
+import { withoutUnicodeEscapes } from './redact-escapes.ts';
 import type { HashableIdentifier, KeyVerdict } from './redact-keys.ts';
+import { createPieces } from './redact-pieces.ts';
 
 /**
  * Redaction inside strings that hold JSON.
@@ -123,45 +125,6 @@ const valueAfter = (text: string, colon: number, level: number, scalarsOnly: boo
 };
 
 /**
- * The run of backslashes is taken whole and is bounded: a longer one is no nesting that anybody writes. Controls and surrogates stay
- * escaped: a name cannot hide behind them.
- */
-const UNICODE_ESCAPE = /(?<!\\)(\\{1,255})u(?!00[01]|[dD][89a-fA-F])([0-9a-fA-F]{4})/g;
-
-/** What a `\uXXXX` behind a run of backslashes says, spelt without it: in JSON the two are the same. */
-const spelt = (backslashes: number, character: string): string => {
-  let odd = backslashes;
-  let levels = 0;
-  for (; odd % 2 === 0; odd /= 2) levels += 1;
-  // Each string around doubles the backslashes, and escapes the quote, of what the string inside says.
-  if (character === '\\') return '\\'.repeat((odd + 1) * 2 ** levels);
-  return character === '"'
-    ? `${'\\'.repeat((odd + 1) * 2 ** levels - 1)}"`
-    : '\\'.repeat((odd - 1) * 2 ** levels) + character;
-};
-
-/** Pieces of a redacted text that are joined at once. */
-const PIECES_TOGETHER = 4_096;
-
-/** An escape may itself be written in escapes (`\u0075` for the `u` of another); nobody does so more often than this. */
-const MAX_UNESCAPE_PASSES = 8;
-
-/**
- * Writes characters for their `\u` escapes, so that a key cannot hide behind them.
- */
-const withoutUnicodeEscapes = (text: string): string => {
-  let plain = text;
-  for (let pass = 0; pass < MAX_UNESCAPE_PASSES && plain.includes('\\u'); pass += 1) {
-    const before = plain;
-    plain = before.replaceAll(UNICODE_ESCAPE, (_, run: string, hex: string) =>
-      spelt(run.length, String.fromCharCode(Number.parseInt(hex, 16))),
-    );
-    if (plain === before) break;
-  }
-  return plain;
-};
-
-/**
  * Builds the redactor of texts.
  * @returns the same string when nothing in it matches; else the string with `"[redacted]"`, or the hash, in place of the
  * values, quoted as deeply as their keys are
@@ -184,9 +147,7 @@ export const createTextRedactor = (
   };
 
   const scan = (text: string): string => {
-    let written = '';
-    /** What comes after it. Joined now and then: a text that is put together one by one from a million pieces takes many times its size. */
-    let pieces: string[] = [];
+    const pieces = createPieces();
     let copied = 0;
     for (let colon = text.indexOf(COLON); colon !== -1; ) {
       let next = colon + 1;
@@ -202,11 +163,8 @@ export const createTextRedactor = (
             const value = valueAfter(text, colon, level, verdict !== 'redact');
             const replaced = value && replacement(verdict, text, value, level);
             if (value !== undefined && replaced !== undefined) {
-              pieces.push(text.slice(copied, value.start), replaced);
-              if (pieces.length >= PIECES_TOGETHER) {
-                written += pieces.join('');
-                pieces = [];
-              }
+              pieces.add(text.slice(copied, value.start));
+              pieces.add(replaced);
               copied = value.end;
               next = value.end;
             }
@@ -215,15 +173,15 @@ export const createTextRedactor = (
       }
       colon = text.indexOf(COLON, next);
     }
-    return copied === 0 ? text : written + pieces.join('') + text.slice(copied);
+    if (copied === 0) return text;
+    pieces.add(text.slice(copied));
+    return pieces.joined();
   };
 
   return (text) => {
-    // A key needs a quote, plain or as an escape; most strings have neither.
-    const hidden = text.includes('\\u');
-    if (!hidden && (!text.includes('"') || !text.includes(COLON))) return text;
-    if (!hidden) return scan(text);
     const plain = withoutUnicodeEscapes(text);
+    // A key needs a quote; most strings have none.
+    if (!plain.includes('"') || !plain.includes(COLON)) return text;
     const redacted = scan(plain);
     return redacted === plain ? text : redacted;
   };

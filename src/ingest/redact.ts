@@ -3,14 +3,12 @@ import type { Json, JsonObject } from '../model/json.ts';
 import type { AspectNote, Feedback, LogRecord, MetricPoint, Score, SignalBatch } from '../model/signal.ts';
 import type { Correlation, Span } from '../model/span.ts';
 import { type MutableJsonObject, newJsonObject } from './json-object.ts';
-import { parseInner } from './mapping/read-value.ts';
-import { fieldShapes, rows } from './mapping/table.ts';
 import { detached } from './detached.ts';
 import { createKeyRule, type HashableIdentifier } from './redact-keys.ts';
+import { findRepeated, REDACTED, removedFrom } from './redact-lifted.ts';
 import { createTextRedactor } from './redact-text.ts';
 
-/** Stands where a value stood. */
-export const REDACTED = '[redacted]';
+export { REDACTED };
 
 export type RedactionSettings = {
   /** Key names to redact beside the built-in ones. */
@@ -131,49 +129,15 @@ export const createRedactor = (settings: RedactionSettings = {}): ((batch: Signa
     return after ?? before;
   };
 
-  /**
-   * Redacts the fields that repeat the value of an attribute which was redacted: they were lifted from it.
-   * @param maps the attribute maps of the signal, before and after
-   */
-  /** What fields may have lifted from attributes that were redacted, by the map as it is now: many spans may share it. */
-  const liftedFrom = new WeakMap<JsonObject, ReadonlySet<string>>();
-  const removedIn = (before: JsonObject, after: JsonObject): ReadonlySet<string> => {
-    const known = liftedFrom.get(after);
-    if (known !== undefined) return known;
-    const removed = new Set<string>();
-    for (const key in after) {
-      if (after[key] === REDACTED) addTexts(before[key] as Json, removed);
-      else addLiftedMembers(before[key], after[key], removed);
+  /** What maps that many spans share have lost, by the map as it is now. */
+  const removedFromShared = new WeakMap<JsonObject, readonly Json[]>();
+  const removedFromSharedMap = (before: JsonObject, after: JsonObject): readonly Json[] => {
+    let removed = removedFromShared.get(after);
+    if (removed === undefined) {
+      removed = removedFrom(before, after);
+      removedFromShared.set(after, removed);
     }
-    removed.delete(REDACTED);
-    liftedFrom.set(after, removed);
     return removed;
-  };
-
-  const withoutLifted = <S extends Partial<Span> & { correlation: Correlation }>(
-    signal: S,
-    ...maps: readonly (readonly [before: JsonObject, after: JsonObject])[]
-  ): S => {
-    if (maps.every(([before, after]) => before === after)) return signal;
-    const removed = maps.map(([before, after]) => removedIn(before, after)).filter(({ size }) => size > 0);
-    if (removed.length === 0) return signal;
-    const scrub = (value: string): string => (removed.some((texts) => texts.has(value)) ? REDACTED : value);
-    const { project, tags, ...named } = signal.correlation;
-    const scrubbed = Object.fromEntries(Object.entries(named).map(([field, value]) => [field, scrub(value)]));
-    return {
-      ...signal,
-      correlation: { ...scrubbed, project, ...(tags !== undefined && { tags: tags.map(scrub) }) },
-      ...(signal.model !== undefined && { model: scrub(signal.model) }),
-      ...(signal.provider !== undefined && { provider: scrub(signal.provider) }),
-      ...(signal.entityName !== undefined && { entityName: scrub(signal.entityName) }),
-      ...(signal.error !== undefined && {
-        error: {
-          message: scrub(signal.error.message),
-          ...(signal.error.type !== undefined && { type: scrub(signal.error.type) }),
-          ...(signal.error.stack !== undefined && { stack: scrub(signal.error.stack) }),
-        },
-      }),
-    };
   };
 
   const span = (before: Span): Span => {
@@ -196,17 +160,19 @@ export const createRedactor = (settings: RedactionSettings = {}): ((batch: Signa
     const changed = changedIn(before, after);
     // Almost every span: nothing was redacted, so no field was lifted from what was.
     if (changed === before) return before;
-    // An error's message may come from an exception event.
-    const events = before.events.map(
-      (event, index) => [event.attributes, after.events[index]?.attributes ?? {}] as const,
-    );
     const payloads = (of: Pick<Span, 'input' | 'output'>): JsonObject => ({
       ...(of.input !== undefined && { input: of.input }),
       ...(of.output !== undefined && { output: of.output }),
     });
-    const kept = [payloads(before), payloads(after)] as const;
-    const shared = [before.sharedAttributes ?? {}, after.sharedAttributes ?? {}] as const;
-    return withoutLifted(changed, [before.attributes, after.attributes], shared, kept, ...events);
+    return withoutLifted(changed, [
+      ...removedFrom(before.attributes, after.attributes),
+      ...(after.sharedAttributes === undefined
+        ? []
+        : removedFromSharedMap(before.sharedAttributes ?? {}, after.sharedAttributes)),
+      ...removedFrom(payloads(before), payloads(after)),
+      // An error's message may come from an exception event.
+      ...before.events.flatMap((event, index) => removedFrom(event.attributes, after.events[index]?.attributes ?? {})),
+    ]);
   };
 
   const error = (before: NonNullable<Span['error']>): NonNullable<Span['error']> =>
@@ -221,7 +187,7 @@ export const createRedactor = (settings: RedactionSettings = {}): ((batch: Signa
       attributes: attributes(before.attributes),
       correlation: correlation(before.correlation),
     };
-    return withoutLifted(changedIn(before, after), [before.attributes, after.attributes]);
+    return withoutLifted(changedIn(before, after), removedFrom(before.attributes, after.attributes));
   };
 
   const metric = (before: MetricPoint): MetricPoint => {
@@ -232,7 +198,7 @@ export const createRedactor = (settings: RedactionSettings = {}): ((batch: Signa
         changedIn(exemplar, { attributes: attributes(exemplar.attributes) }),
       ),
     };
-    return withoutLifted(changedIn(before, after), [before.attributes, after.attributes]);
+    return withoutLifted(changedIn(before, after), removedFrom(before.attributes, after.attributes));
   };
 
   const score = (before: Score): Score =>
@@ -273,35 +239,45 @@ const correlationFields = {
   resource_id: 'resourceId',
 } as const satisfies Record<HashableIdentifier, keyof Correlation>;
 
-/** What a field lifted from the value would hold: the text of a scalar, or of each item of a list. */
-const addTexts = (value: Json, texts: Set<string>): void => {
-  if (Array.isArray(value)) for (const item of value as readonly Json[]) addTexts(item, texts);
-  else if (typeof value === 'string' || typeof value === 'number') texts.add(String(value));
+/** The signal with each text replaced that may have been lifted from an attribute. */
+const liftedReplaced = <S extends Partial<Span> & { correlation: Correlation }>(
+  signal: S,
+  replace: (text: string) => string,
+): S => {
+  const { project, tags, ...named } = signal.correlation;
+  const replaced = Object.fromEntries(Object.entries(named).map(([field, value]) => [field, replace(value)]));
+  return {
+    ...signal,
+    correlation: { ...replaced, project, ...(tags !== undefined && { tags: tags.map(replace) }) },
+    ...(signal.model !== undefined && { model: replace(signal.model) }),
+    ...(signal.provider !== undefined && { provider: replace(signal.provider) }),
+    ...(signal.entityName !== undefined && { entityName: replace(signal.entityName) }),
+    ...(signal.error !== undefined && {
+      error: {
+        message: replace(signal.error.message),
+        ...(signal.error.type !== undefined && { type: replace(signal.error.type) }),
+        ...(signal.error.stack !== undefined && { stack: replace(signal.error.stack) }),
+      },
+    }),
+  };
 };
 
-/** Members of an object attribute, or of its JSON text, from which a text field is lifted. */
-const liftedMembers: readonly string[] = [
-  ...new Set(
-    rows.flatMap(({ field, members = [] }) =>
-      fieldShapes[field] === 'text'
-        ? members.flatMap(([name, ...deeper]) => (deeper.length === 0 ? (name ?? []) : []))
-        : [],
-    ),
-  ),
-];
-
-const objectOf = (value: Json): JsonObject | undefined => {
-  const object = typeof value === 'string' && value.startsWith('{') ? parseInner(value) : value;
-  return object !== undefined && isObject(object) ? object : undefined;
-};
-
-/** Adds what fields lifted from members that were redacted inside of an attribute. */
-const addLiftedMembers = (before: Json | undefined, after: Json | undefined, texts: Set<string>): void => {
-  if (before === after || before === undefined || after === undefined) return;
-  const [from, to] = [objectOf(before), objectOf(after)];
-  if (from === undefined || to === undefined) return;
-  for (const name of liftedMembers)
-    if (Object.hasOwn(from, name) && to[name] === REDACTED) addTexts(from[name] as Json, texts);
+/**
+ * Redacts the fields that repeat the value of an attribute which was redacted: they were lifted from it.
+ * @param removed what the attribute maps of the signal have lost
+ */
+const withoutLifted = <S extends Partial<Span> & { correlation: Correlation }>(
+  signal: S,
+  removed: readonly Json[],
+): S => {
+  if (removed.length === 0) return signal;
+  const texts: string[] = [];
+  liftedReplaced(signal, (text) => {
+    texts.push(text);
+    return text;
+  });
+  const isRepeated = findRepeated(texts, removed);
+  return isRepeated === undefined ? signal : liftedReplaced(signal, (text) => (isRepeated(text) ? REDACTED : text));
 };
 
 /** The list with each item replaced, or the list itself when no item changed. */

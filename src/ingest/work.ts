@@ -42,6 +42,13 @@ export const WORK = {
   container: 750,
   /** A text, number or word in a list. */
   item: 250,
+  /** A tag of a span: also those of a trace are read and written with it. */
+  tag: 600,
+  /** A place of the array in which V8 keeps members whose names are numbers, in each thread. */
+  indexPlace: 32,
+  /** An hour, or a project, beside that of the spans before it in the request: its sums are made by themselves. */
+  newHour: 50_000,
+  newProject: 150_000,
   bucket: 300,
   /** A character of a text that nothing searches. */
   character: 6,
@@ -94,6 +101,9 @@ export const jsonBoundsWithin = (bytes: number, maxWork = Number.POSITIVE_INFINI
 /** Characters of a name that cost nothing when it comes again. */
 const LONG_NAME = 64;
 
+/** In nanoseconds. */
+const HOUR = 3_600_000_000_000n;
+
 const countOf = (text: string, part: string): number => {
   let count = 0;
   for (let at = text.indexOf(part); at !== -1; at = text.indexOf(part, at + part.length)) count += 1;
@@ -103,12 +113,30 @@ const countOf = (text: string, part: string): number => {
 /** A letter or digit before a colon: what stands there is no quoted name. The letters of `\n`, `\r` and `\t` may follow one. */
 const NO_NAME_BEFORE = /[0-9A-Za-mo-qsu-z]/;
 const isNoNameBefore = new Uint8Array(128).map((_, code) => (NO_NAME_BEFORE.test(String.fromCharCode(code)) ? 1 : 0));
+const COLON = 0x3a;
 /** At most so many quoted names before a colon does a text hold. */
 const namesWithin = (text: string): number => {
   let names = 0;
-  for (let colon = text.indexOf(':'); colon !== -1; colon = text.indexOf(':', colon + 1))
-    if (isNoNameBefore[text.charCodeAt(colon - 1)] !== 1) names += 1;
+  let before = COLON;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === COLON && isNoNameBefore[before] !== 1) names += 1;
+    before = code;
+  }
   return names;
+};
+
+const DIGIT_0 = 0x30;
+const DIGIT_9 = 0x39;
+const INDEX = /^(?:0|[1-9]\d{0,8})$/;
+/** V8 keeps members whose names are numbers in a hash table when one is so far above the places that there are. */
+const FARTHEST = 1_024;
+/** How many places it has when a name comes beside those before: half as many again as it needs, and some. */
+const placesWith = (places: number, name: string): number => {
+  const first = name.charCodeAt(0);
+  if (first < DIGIT_0 || first > DIGIT_9 || Number.isNaN(first) || !INDEX.test(name)) return places;
+  const index = Number(name);
+  return index < places || index - places >= FARTHEST ? places : index + (index >> 1) + 16;
 };
 
 /** Counts the work of a payload, or of payloads of a request one after the other: what is new in one is not in the next. */
@@ -121,6 +149,8 @@ export class WorkCount {
   private lastShared: { readonly attributes: JsonObject; readonly work: number } | undefined;
   private readonly facetValues = new Set<string>();
   private readonly facetsOfTraces = new Map<string, Set<string>>();
+  private readonly hours = new Set<bigint>();
+  private readonly projects = new Set<string>();
 
   /**
    * Counts one payload.
@@ -192,8 +222,20 @@ export class WorkCount {
     this.text(span.error?.stack);
     this.text(span.correlation.requestId);
     this.text(span.correlation.resourceId);
+    this.sums(span);
     this.facets(span);
     this.check();
+  }
+
+  private sums({ startTime, correlation: { project } }: Span): void {
+    const hour = startTime / HOUR;
+    if (!this.hours.has(hour)) {
+      if (this.hours.size > 0) this.work += WORK.newHour;
+      this.hours.add(hour);
+    }
+    if (this.projects.has(project)) return;
+    if (this.projects.size > 0) this.work += WORK.newProject;
+    this.projects.add(project);
   }
 
   private facets({ traceId, name, model, provider, entityName, correlation }: Span): void {
@@ -215,8 +257,10 @@ export class WorkCount {
     this.facet(known, correlation.release);
     this.facet(known, correlation.runId);
     this.facet(known, correlation.experimentId);
-    for (const tag of correlation.tags ?? []) this.facet(known, tag);
-    this.tags(correlation.tags ?? []);
+    for (const tag of correlation.tags ?? []) {
+      this.facet(known, tag);
+      this.work += WORK.tag + tag.length * WORK.character;
+    }
   }
 
   private facet(known: Set<string>, value: string | undefined): void {
@@ -330,8 +374,10 @@ export class WorkCount {
 
   private members(object: JsonObject, character: number = WORK.character): void {
     let isNew = false;
+    let places = 0;
     for (const name in object) {
       this.work += WORK.member;
+      places = placesWith(places, name);
       if (!this.names.has(name)) {
         this.names.add(name);
         this.work += name.length * WORK.character;
@@ -340,6 +386,7 @@ export class WorkCount {
       if (isNew) this.work += WORK.newName;
       this.inside(object[name] as Json, character);
     }
+    this.work += places * WORK.indexPlace;
   }
 
   /** What a value holds, itself aside. */

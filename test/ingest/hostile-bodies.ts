@@ -1,7 +1,9 @@
 import { foundByBodies } from './hostile/found-by.ts';
 import { honestBodies } from './hostile/honest.ts';
+import { jsonBodies } from './hostile/json.ts';
 import { namesBodies } from './hostile/names.ts';
 import { nothingBodies } from './hostile/nothing.ts';
+import { redactionBodies } from './hostile/redaction.ts';
 import { saidOnceBodies } from './hostile/said-once.ts';
 import { valuesBodies } from './hostile/values.ts';
 import { withinBoundsBodies } from './hostile/within-bounds.ts';
@@ -18,5 +20,7 @@ export const hostileBodies: readonly HostileBody[] = [
   ...saidOnceBodies,
   ...foundByBodies,
   ...withinBoundsBodies,
+  ...redactionBodies,
+  ...jsonBodies,
   ...honestBodies,
 ];

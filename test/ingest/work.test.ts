@@ -97,7 +97,7 @@ describe('Issue "Nothing brings it down", 6: work is bounded by what a body may 
     const added = (value: string): number => WORK.facet + WORK.newFacetValue + value.length * WORK.facetCharacter;
     expect(of({ model: 'a model' })).toBe(A_SPAN + added('a model'));
     const correlation = { project: 'p', userId: 'ann', tags: ['one', 'two'] };
-    const tags = 2 * WORK.item + 6 * WORK.character;
+    const tags = 2 * WORK.tag + 6 * WORK.character;
     expect(of({ correlation })).toBe(A_SPAN + added('ann') + added('one') + added('two') + tags);
     expect(of({ correlation }, { correlation })).toBe(of({ correlation }) + WORK.span + tags);
     expect(of({ correlation }, { correlation, traceId: traceId(1) })).toBe(

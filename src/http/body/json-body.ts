@@ -1,12 +1,20 @@
 import type { FastifyRequest } from 'fastify';
 import type { Admission } from '../../ingest/admission.ts';
 import { checkBodyHeaders, readBody } from '../../ingest/body.ts';
-import { parseJsonText } from '../../ingest/json-text.ts';
 import type { IngestLimits } from '../../ingest/limits.ts';
+import { mostWork } from '../../ingest/work.ts';
 import { type Failure, Refusal } from '../../model/failure.ts';
 import type { CompiledOperation } from '../contract/contract.ts';
 import { discardBody, incomingBodyOf } from './incoming-body.ts';
+import { parseBody } from './parse-body.ts';
 import { UndecodableBody } from '../answer/problem.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** How much work may be made of its JSON body, in nanoseconds, for who stores a text in a dearer way than a payload. */
+    mostWork: number;
+  }
+}
 
 /** What bodies of the query API are read with: the bounds and the memory that the ingest doors have. */
 export type BodyReading = { readonly limits: IngestLimits; readonly admission: Admission };
@@ -62,9 +70,11 @@ export const readJsonBody = async (
       discardBody(request, limits);
       throw error;
     });
+    const receivedBytes = reservation.received();
+    request.mostWork = mostWork(receivedBytes, limits.maxSignals);
     let parsed: unknown;
     try {
-      parsed = parseJsonText(bytes);
+      parsed = parseBody(bytes, receivedBytes, request.mostWork);
     } catch (error) {
       if (kind === 'typed' && error instanceof Refusal && error.failure.code === 'invalid_body')
         throw new UndecodableBody(400, `the request body is not JSON: ${error.failure.message}`);

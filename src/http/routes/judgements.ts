@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { decodeNativeBatch } from '../../ingest/native.ts';
+import { WorkCount } from '../../ingest/work.ts';
 import { Refusal } from '../../model/failure.ts';
 import { ownProject } from '../../model/scope.ts';
 import type { SignalBatch } from '../../model/signal.ts';
@@ -12,7 +13,11 @@ import type { Route } from '../route.ts';
 
 /** Scores (of machines) and feedback (of people). @see Interface specification, "Query API: traces, scores, feedback" */
 export const judgementRoutes = ({ store, pipeline, defaultProject, clock }: QueryDeps): Route[] => {
-  /** Reads one judgement out of a body, by the rules of the native door. @throws Refusal with the reason that the door would name */
+  /**
+   * Reads one judgement out of a body, by the rules of the native door. Its ids stand in indexes, so that a character of them is more
+   * work than one of a payload, as which the body was counted.
+   * @throws Refusal with the reason that the door would name
+   */
   const decode = <L extends 'scores' | 'feedback'>(request: FastifyRequest, list: L): SignalBatch[L][number] => {
     const { reach } = request.caller;
     const { batch, refusals } = decodeNativeBatch({ [list]: [request.body] }, 0, {
@@ -25,6 +30,7 @@ export const judgementRoutes = ({ store, pipeline, defaultProject, clock }: Quer
       const { code, message, field } = refusal;
       throw new Refusal({ code, message, ...(field === undefined ? {} : { field }) });
     }
+    new WorkCount().add(0, [{ batch }], request.mostWork);
     const [judgement] = batch[list];
     if (judgement === undefined) throw new Error(`a body was neither decoded into ${list} nor refused`);
     return judgement;

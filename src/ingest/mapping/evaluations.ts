@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../../model/json.ts';
 import type { Feedback, Score } from '../../model/signal.ts';
 import type { Correlation } from '../../model/span.ts';
 import type { UnixNano } from '../../model/time.ts';
-import { type MutableJsonObject, newJsonObject } from '../json-object.ts';
+import { type MutableJsonObject, newJsonObject, setMember } from '../json-object.ts';
 import type { EvaluationPart } from './key.ts';
 import { parseInner, readText } from './read-value.ts';
 
@@ -90,7 +90,7 @@ const metadataOf = (value: Json | undefined): MutableJsonObject => {
   const parsed = typeof value === 'string' ? parseInner(value) : value;
   const metadata = newJsonObject();
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) return metadata;
-  for (const [name, member] of Object.entries(parsed)) metadata[name] = member;
+  for (const [name, member] of Object.entries(parsed)) setMember(metadata, name, member);
   return metadata;
 };
 

@@ -1,4 +1,5 @@
 import type { SpanKind } from '../../model/span.ts';
+import { checkName } from '../json-object.ts';
 import {
   type Field,
   fieldShapes,
@@ -212,10 +213,12 @@ const known = new Map<string, AttributeKey>();
 /**
  * What the table knows of an attribute name. Names are remembered, up to a bound: a sender that invents names costs time
  * in proportion to what it sends, and no memory.
+ * @throws Refusal `payload_too_large` for a name that is too long
  */
 export const attributeKey = (name: string): AttributeKey => {
   const found = known.get(name);
   if (found !== undefined) return found;
+  checkName(name);
   if (known.size >= MOST_REMEMBERED_NAMES || name.length > LONGEST_REMEMBERED_NAME) return describe(name);
   // As a property name the string is interned by the engine, so that every later use of it is a pointer comparison.
   const [interned = name] = Object.keys({ [name]: true });

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../../model/json.ts';
 import type { SpanEvent } from '../../model/span.ts';
-import { type MutableJsonObject, newJsonObject } from '../json-object.ts';
+import { type MutableJsonObject, newJsonObject, setMember } from '../json-object.ts';
 
 /**
  * Prompts and completions that older instrumentations put into the events of a span instead of its attributes.
@@ -20,7 +20,7 @@ const asMessage = (role: string | undefined, attributes: JsonObject): Json => {
   if (role !== undefined) message['role'] = role;
   for (const name of Object.keys(attributes)) {
     // The provider's name is on each event and on the span: it is not a part of the message.
-    if (name !== 'gen_ai.system' && name !== 'gen_ai.provider.name') message[name] = attributes[name] as Json;
+    if (name !== 'gen_ai.system' && name !== 'gen_ai.provider.name') setMember(message, name, attributes[name] as Json);
   }
   return message;
 };

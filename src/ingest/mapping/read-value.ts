@@ -45,8 +45,8 @@ const PYTHON_ESCAPES = /\\(?:x([\da-fA-F]{2})|U([\da-fA-F]{8})|([^]))/g;
 const WORD = /[A-Za-z_]+/y;
 /** What stands between strings and words: brackets, digits, commas. */
 const REST = /[^'"A-Za-z_]+/y;
-/** Most dicts and lists of one text: one for sixteen characters of the longest. */
-const MOST_PRINTED_CONTAINERS = 4_096;
+/** Most dicts, lists, strings, words and escapes of one text: one for sixteen characters of the longest. */
+const MOST_PRINTED = 4_096;
 
 /** Where the string that opens at `start` closes; -1 where it does not. */
 const closingQuote = (text: string, start: number): number => {
@@ -55,6 +55,14 @@ const closingQuote = (text: string, start: number): number => {
     if (text[at] === '\\') at += 1;
     else if (text[at] === quote) return at;
   return -1;
+};
+
+/** Backslashes and quotes of a string: each is looked at by itself. */
+const escapesIn = (body: string): number => {
+  if (!body.includes('\\') && !body.includes('"')) return 0;
+  let escapes = 0;
+  for (const one of body) if (one === '\\' || one === '"') escapes += 1;
+  return escapes;
 };
 
 const jsonString = (body: string): string =>
@@ -69,25 +77,30 @@ const jsonString = (body: string): string =>
 /** The same value as JSON text, in one pass; `undefined` at the first thing that is no plain value. */
 const jsonOfPython = (text: string): string | undefined => {
   let json = '';
-  let containers = 0;
+  let printed = 0;
   for (let at = 0; at < text.length; ) {
+    if (printed > MOST_PRINTED) return undefined;
     const character = text[at] as string;
     if (character === "'" || character === '"') {
       const end = closingQuote(text, at);
       if (end === -1) return undefined;
-      json += jsonString(text.slice(at + 1, end));
+      const body = text.slice(at + 1, end);
+      const escapes = escapesIn(body);
+      printed += 1 + escapes;
+      if (printed > MOST_PRINTED) return undefined;
+      json += escapes === 0 ? `"${body}"` : jsonString(body);
       at = end + 1;
       continue;
     }
     REST.lastIndex = at;
     const rest = REST.exec(text)?.[0];
     if (rest !== undefined) {
-      for (const one of rest) if (one === '[' || one === '{') containers += 1;
-      if (containers > MOST_PRINTED_CONTAINERS) return undefined;
+      for (const one of rest) if (one === '[' || one === '{') printed += 1;
       json += rest;
       at += rest.length;
       continue;
     }
+    printed += 1;
     WORD.lastIndex = at;
     const word = WORD.exec(text)?.[0] ?? '';
     if (word === 'e' || word === 'E') {
@@ -100,12 +113,13 @@ const jsonOfPython = (text: string): string | undefined => {
     json += known;
     at += word.length;
   }
-  return json;
+  return printed > MOST_PRINTED ? undefined : json;
 };
 
 /**
  * Parses the text that Python prints for a dict or list of plain values (`{'cached_tokens': 400, 'audio': None}`), as some
- * libraries put it into an attribute. `undefined` for anything else, and for what is longer than 64 Ki characters or has more than 4,096 dicts and lists.
+ * libraries put it into an attribute. `undefined` for anything else, and for what is longer than 64 Ki characters or has more than
+ * 4,096 dicts, lists, strings, words and escapes.
  */
 export const parsePython = (text: string): Json | undefined => {
   if (text.length > LONGEST_INNER_JSON) return undefined;
@@ -122,8 +136,9 @@ const stringsOf = (list: readonly Json[]): readonly string[] | undefined => {
   return strings.length === 0 ? undefined : strings;
 };
 
-/** Longest list of labels in one text, in characters. */
+/** Longest list of labels in one text, in characters, and most labels. */
 const LONGEST_LABELS = 65_536;
+const MOST_LABELS = 1_024;
 
 /** Labels, each once: an array of strings, the same as JSON text, or a comma list. */
 const readTags = (value: Json): readonly string[] | undefined => {
@@ -135,7 +150,8 @@ const labelsIn = (value: Json): readonly string[] | undefined => {
   if (typeof value !== 'string' || value === '' || value.length > LONGEST_LABELS) return undefined;
   const parsed = value.startsWith('[') ? parseInner(value) : undefined;
   if (Array.isArray(parsed)) return stringsOf(parsed);
-  return stringsOf(value.split(',').map((tag) => tag.trim()));
+  const labels = value.split(',', MOST_LABELS + 1);
+  return labels.length > MOST_LABELS ? undefined : stringsOf(labels.map((tag) => tag.trim()));
 };
 
 const memberAt = (object: Json, path: readonly string[]): Json | undefined => {

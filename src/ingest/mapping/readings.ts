@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../../model/json.ts';
 import type { Correlation, Cost, SpanKind, Usage } from '../../model/span.ts';
-import { type MutableJsonObject, newAttributes, newJsonObject } from '../json-object.ts';
+import { type MutableJsonObject, newAttributes, newJsonObject, setMember } from '../json-object.ts';
 import { kindRules, kindsByName, MCP_TOOL_METHOD, EXECUTE_TOOL, OPERATION } from './kind-rules.ts';
 import {
   type AttributeKey,
@@ -323,7 +323,7 @@ export const createReadings = (): Readings => {
     },
     attribute: (key, given) => {
       if (key.plain) {
-        map[key.name] = given;
+        setMember(map, key.name, given);
         return;
       }
       // Kept as the value that it is: redaction judges its members, as it could not those of a text in another notation.
@@ -346,7 +346,7 @@ export const createReadings = (): Readings => {
           if (field >= FIRST_CORRELATION && field <= LAST_CORRELATION) correlates = true;
         }
       }
-      if (kept) map[key.name] = value;
+      if (kept) setMember(map, key.name, value);
       if (key.kinds.length > 0) readKinds(key, value);
       if (key.part !== undefined) parts.push({ part: key.part, value });
       if (key.evaluation !== undefined) evaluations.push({ part: key.evaluation, value });

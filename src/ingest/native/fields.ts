@@ -2,7 +2,7 @@ import { isSpanId, isTraceId } from '../../model/ids.ts';
 import type { Failure, Result } from '../../model/failure.ts';
 import type { Json, JsonObject } from '../../model/json.ts';
 import { MAX_UNIX_NANO, parseTimestamp, type UnixNano } from '../../model/time.ts';
-import { isOurs, type MutableJsonObject, newJsonObject } from '../json-object.ts';
+import { isOurs, type MutableJsonObject, newJsonObject, setMember } from '../json-object.ts';
 import { jsonBounds, storableText } from '../json-reader.ts';
 
 /** One field of one record is unusable. Thrown while a record is read, and a value outside of this folder. */
@@ -45,7 +45,8 @@ const storable = (value: unknown, field: string, depth = 0): Json => {
   if (!isRecord(value)) throw new FieldFault(field, `${field} holds something other than JSON`);
   if (isOurs(value)) return value;
   const copy = newJsonObject();
-  for (const [name, member] of Object.entries(value)) copy[storableText(name)] = storable(member, field, depth + 1);
+  for (const [name, member] of Object.entries(value))
+    setMember(copy, storableText(name), storable(member, field, depth + 1));
   return copy;
 };
 
@@ -242,7 +243,7 @@ export const keepRest = (map: JsonObject, rest: JsonObject): JsonObject => {
   for (const name in rest) {
     if (Object.hasOwn(map, name)) continue;
     whole ??= Object.assign(newJsonObject(), map);
-    whole[name] = rest[name] as Json;
+    setMember(whole, name, rest[name] as Json);
   }
   return whole ?? map;
 };

@@ -65,7 +65,10 @@ export const parseRequest = (
 const sizeOf = (value: Json): number => {
   if (typeof value === 'string') return value.length;
   if (typeof value !== 'object' || value === null) return 8;
-  return Object.entries(value).reduce((size, [key, member]) => size + key.length + sizeOf(member), 2);
+  let size = 2;
+  if (Array.isArray(value)) for (const item of value as readonly Json[]) size += 1 + sizeOf(item);
+  else for (const name in value) size += name.length + sizeOf((value as JsonObject)[name] as Json);
+  return size;
 };
 
 const readShared = (owner: JsonObject): { keys: AttributeKey[]; values: Json[]; cost: Shared } => {

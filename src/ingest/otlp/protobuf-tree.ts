@@ -262,12 +262,11 @@ export const readProtobufTree = (
         wire.skip(tag, end);
         continue;
       }
+      // Also one that is said again: each is read, and the last counts.
+      if (repeated === true || object[name] !== undefined) count();
       const value = scalarOf(wire, is, end);
-      if (repeated !== true) object[name] = value;
-      else {
-        count();
-        listIn(object, name).push(value);
-      }
+      if (repeated === true) listIn(object, name).push(value);
+      else object[name] = value;
     }
     return object;
   };

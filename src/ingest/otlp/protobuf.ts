@@ -2,7 +2,7 @@ import type { Json } from '../../model/json.ts';
 import type { SpanEvent, SpanLink } from '../../model/span.ts';
 import { Refusal } from '../../model/failure.ts';
 import type { DecodeContext, DecodedBatch } from '../decoded.ts';
-import { newJsonObject, type MutableJsonObject } from '../json-object.ts';
+import { type MutableJsonObject, newJsonObject, setMember } from '../json-object.ts';
 import { MOST_KEYS_OF_ONE, tooManyKeysOfOne } from '../keys.ts';
 import type { AttributeKey } from '../mapping/key.ts';
 import { readResource } from '../mapping/readings.ts';
@@ -101,6 +101,7 @@ class TracesReader {
     return { ...this.mapper.decoded(), keys: this.nodes, sharedBytes: this.sharedCount.bytes };
   }
 
+  /** Counts a node, or a field of one that is said again: each is read, and the last counts. */
   private count(): void {
     if (++this.nodes > this.budget) throw overBudget(this.budget, this.mostNodes);
   }
@@ -171,8 +172,10 @@ class TracesReader {
       bytes += scopeEnd - wire.pos;
       while (wire.pos < scopeEnd) {
         const inner = wire.tag(scopeEnd);
-        if (inner === LEN_1) name = wire.text(wire.length(scopeEnd));
-        else if (inner === LEN_3) {
+        if (inner === LEN_1) {
+          if (name !== '') this.count();
+          name = wire.text(wire.length(scopeEnd));
+        } else if (inner === LEN_3) {
           keys.push(this.keyValue(wire.length(scopeEnd), 0));
           values.push(this.attributeValue);
         } else wire.skip(inner, scopeEnd);
@@ -224,6 +227,7 @@ class TracesReader {
           break;
         }
         case 0x2a:
+          if (draft.name !== '') this.count();
           draft.name = wire.text(wire.length(end));
           break;
         case 0x39:
@@ -282,6 +286,7 @@ class TracesReader {
     const { wire, mapper } = this;
     while (wire.pos < end) {
       const tag = wire.tag(end);
+      if (mapper.draft.statusMessage !== '') this.count();
       if (tag === 0x12) mapper.draft.statusMessage = wire.text(wire.length(end));
       else if (tag === 0x18) mapper.draft.statusCode = wire.varint(end);
       else wire.skip(tag, end);
@@ -301,11 +306,12 @@ class TracesReader {
           time = wire.fixed64(end);
           break;
         case 0x12:
+          if (name !== '') this.count();
           name = wire.text(wire.length(end));
           break;
         case 0x1a: {
           const key = this.keyValue(wire.length(end), 0);
-          attributes[key.name] = this.attributeValue;
+          setMember(attributes, key.name, this.attributeValue);
           break;
         }
         default:
@@ -325,14 +331,16 @@ class TracesReader {
       const tag = wire.tag(end);
       switch (tag) {
         case 0x0a:
+          if (traceId !== '') this.count();
           traceId = wire.hex(wire.length(end));
           break;
         case 0x12:
+          if (spanId !== '') this.count();
           spanId = wire.hex(wire.length(end));
           break;
         case 0x22: {
           const key = this.keyValue(wire.length(end), 0);
-          attributes[key.name] = this.attributeValue;
+          setMember(attributes, key.name, this.attributeValue);
           break;
         }
         default:
@@ -348,8 +356,10 @@ class TracesReader {
     this.count();
     let key: AttributeKey | undefined;
     let value: Json = null;
+    let fields = 0;
     while (wire.pos < end) {
       const tag = wire.tag(end);
+      if (++fields > 2) this.count();
       if (tag === LEN_1) key = wire.key(wire.length(end));
       else if (tag === LEN_2) value = this.anyValue(wire.length(end), depth);
       else wire.skip(tag, end);
@@ -361,8 +371,10 @@ class TracesReader {
   private anyValue(end: number, depth: number): Json {
     const { wire } = this;
     let value: Json = null;
+    let fields = 0;
     while (wire.pos < end) {
       const tag = wire.tag(end);
+      if (++fields > 1) this.count();
       switch (tag) {
         case 0x0a:
           value = wire.text(wire.length(end));
@@ -417,7 +429,7 @@ class TracesReader {
       const tag = wire.tag(end);
       if (tag === LEN_1) {
         const key = this.keyValue(wire.length(end), depth);
-        map[key.name] = this.attributeValue;
+        setMember(map, key.name, this.attributeValue);
       } else wire.skip(tag, end);
     }
     return map;

@@ -2,7 +2,7 @@ import type { Json } from '../../model/json.ts';
 import { Refusal } from '../../model/failure.ts';
 import type { SpanEvent, SpanLink } from '../../model/span.ts';
 import type { DecodeContext, DecodedBatch } from '../decoded.ts';
-import { newJsonObject } from '../json-object.ts';
+import { newJsonObject, setMember } from '../json-object.ts';
 import { type JsonMark, JsonReader } from '../json-reader.ts';
 import { KeyCount, MOST_KEYS, MOST_KEYS_OF_ONE, tooManyKeysOfOne } from '../keys.ts';
 import { type AttributeKey, attributeKey } from '../mapping/key.ts';
@@ -51,6 +51,10 @@ class TracesJsonReader {
   private spans = 0;
   private mismatch: string | undefined;
   private attributeValue: Json = null;
+  /** The last text that `compactKeyValue` made and gave back, and where it begins and ends: it is not made again. */
+  private givenBack = '';
+  private givenBackStart = -1;
+  private givenBackEnd = -1;
 
   constructor(body: Uint8Array, context: DecodeContext) {
     this.reader = new JsonReader(body, jsonBoundsWithin(body.length, context.maxWork));
@@ -386,7 +390,7 @@ class TracesJsonReader {
           case 'attributes':
             this.eachObject('events.attributes', () => {
               const key = this.keyValue();
-              attributes[key.name] = this.attributeValue;
+              setMember(attributes, key.name, this.attributeValue);
             });
             break;
           default:
@@ -413,7 +417,7 @@ class TracesJsonReader {
           case 'attributes':
             this.eachObject('links.attributes', () => {
               const key = this.keyValue();
-              attributes[key.name] = this.attributeValue;
+              setMember(attributes, key.name, this.attributeValue);
             });
             break;
           default:
@@ -448,13 +452,15 @@ class TracesJsonReader {
       return undefined;
     const type = at + 12;
     let value: Json;
+    let text: string | undefined;
     switch (view.getUint32(type, true)) {
       case STRING_1:
         if (view.getUint32(type + 4, true) !== STRING_2 || view.getUint32(type + 8, true) !== STRING_3)
           return undefined;
         if (bytes[type + 12] !== 0x3a || bytes[type + 13] !== 0x22) return undefined;
         reader.pos = type + 13;
-        value = reader.string();
+        text = reader.string();
+        value = text;
         break;
       case INT_1: {
         if (view.getUint32(type + 4, true) !== INT_2 || bytes[type + 8] !== 0x22 || bytes[type + 9] !== 0x3a)
@@ -472,6 +478,11 @@ class TracesJsonReader {
         return undefined;
     }
     if (bytes[reader.pos] !== 0x7d || bytes[reader.pos + 1] !== 0x7d) {
+      if (text !== undefined) {
+        this.givenBack = text;
+        this.givenBackStart = type + 13;
+        this.givenBackEnd = reader.pos;
+      }
       reader.pos = start;
       return undefined;
     }
@@ -556,7 +567,7 @@ class TracesJsonReader {
       do {
         switch (this.member()) {
           case 'stringValue':
-            value = this.text('attributes.value.stringValue');
+            value = this.attributeText();
             break;
           case 'intValue': {
             const read = this.scalar('attributes.value.intValue');
@@ -590,6 +601,14 @@ class TracesJsonReader {
     return value;
   }
 
+  private attributeText(): string {
+    const { reader } = this;
+    if (reader.peek() !== STRING || reader.pos !== this.givenBackStart)
+      return this.text('attributes.value.stringValue');
+    reader.pos = this.givenBackEnd;
+    return this.givenBack;
+  }
+
   private known(value: Json | undefined, field: string): Json {
     if (value !== undefined) return value;
     this.mismatch ??= field;
@@ -614,7 +633,7 @@ class TracesJsonReader {
     this.within('attributes.value.kvlistValue', () =>
       this.eachObject('attributes.value.kvlistValue.values', () => {
         const key = this.keyValue();
-        members[key.name] = this.attributeValue;
+        setMember(members, key.name, this.attributeValue);
       }),
     );
     return members;

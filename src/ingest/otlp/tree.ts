@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../../model/json.ts';
 import { isSpanId, isTraceId } from '../../model/ids.ts';
-import { newJsonObject, type MutableJsonObject } from '../json-object.ts';
+import { type MutableJsonObject, newJsonObject, setMember } from '../json-object.ts';
 import { MOST_KEYS_OF_ONE, tooManyKeysOfOne } from '../keys.ts';
 import { type AttributeKey, attributeKey } from '../mapping/key.ts';
 import { readIdText } from './id-text.ts';
@@ -68,6 +68,11 @@ const scalar = (value: Json, field: string): number | string => {
   throw new WrongType(field);
 };
 
+const isEmpty = (object: JsonObject): boolean => {
+  for (const _name in object) return false;
+  return true;
+};
+
 const orWrong = <T>(value: T | undefined, field: string): T => {
   if (value === undefined) throw new WrongType(field);
   return value;
@@ -77,6 +82,7 @@ const orWrong = <T>(value: T | undefined, field: string): T => {
 export const anyValueOf = (value: Json | undefined): Json => {
   if (value === undefined) return null;
   const object = asObject(value, 'value');
+  if (isEmpty(object)) return null; // a body of these is all that it holds
   const text = member(object, 'stringValue');
   if (text !== undefined) {
     if (typeof text !== 'string') throw new WrongType('stringValue');
@@ -104,7 +110,7 @@ export const anyValueOf = (value: Json | undefined): Json => {
 export const attributesIn = (object: JsonObject, name: string): MutableJsonObject => {
   const map = newJsonObject();
   eachAttribute(object, name, (key, value) => {
-    map[key.name] = value;
+    setMember(map, key.name, value);
   });
   return map;
 };

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { Refusal } from '../../model/failure.ts';
+import { storableText } from '../json-reader.ts';
 import { NameCount } from '../keys.ts';
 import { type AttributeKey, attributeKey } from '../mapping/key.ts';
 import { type Sliceable, words } from '../words.ts';
@@ -8,7 +9,6 @@ import { keysByBytes } from './keys-by-bytes.ts';
 /** Deepest nesting of groups that is skipped over; no field of ours is a group. */
 const MOST_GROUPS = 64;
 const SHORT_TEXT = 32;
-const NUL = /\0/g;
 const REPLACEMENT = '\ufffd';
 
 const truncated = (at: number): Refusal =>
@@ -159,7 +159,7 @@ export class WireReader {
     }
     const text = bytes.utf8Slice(start, end);
     if (text.includes(REPLACEMENT) && !isUtf8(bytes.subarray(start, end))) this.badText = true;
-    return text.includes('\0') ? text.replace(NUL, REPLACEMENT) : text;
+    return text.includes('\0') ? storableText(text) : text;
   }
 
   key(end: number): AttributeKey {

@@ -1,6 +1,6 @@
 import { documentLeadsOn, type StepDocument } from './document.ts';
 import { END } from './definition.ts';
-import type { Fault } from './fault.ts';
+import type { ReportFault } from './fault.ts';
 
 /** The branches of a step as a list: what an absent, a short and a long `next` mean alike. */
 export const branchesOf = (
@@ -35,7 +35,9 @@ const edgesOf = (steps: readonly StepDocument[]): Edges => {
         ]
       : [END];
     // Steps that share an id by mistake lead wherever one of them does.
-    edges.set(step.id, [...(edges.get(step.id) ?? []), ...targets]);
+    const known = edges.get(step.id);
+    if (known === undefined) edges.set(step.id, targets);
+    else known.push(...targets);
   });
   return edges;
 };
@@ -60,14 +62,15 @@ const reversed = (edges: Edges): Edges => {
 };
 
 /** A line after one that takes everything is never read. */
-const findDeadLines = (
+const checkDeadLines = (
   path: string,
   lines: readonly { readonly to: string }[],
   takesAll: (line: { readonly to: string }) => boolean,
-): Fault[] => {
+  report: ReportFault,
+): void => {
   const all = lines.findIndex(takesAll);
-  if (all === -1 || all === lines.length - 1) return [];
-  return [{ path: `${path}[${all + 1}]`, message: `is never reached: ${path}[${all}] takes everything` }];
+  if (all !== -1 && all !== lines.length - 1)
+    report({ path: `${path}[${all + 1}]`, message: `is never reached: ${path}[${all}] takes everything` });
 };
 
 /**
@@ -75,19 +78,18 @@ const findDeadLines = (
  * @param steps of a document in which their ids, kinds and ways on have the right shape
  * @see Interface decisions, "9. Durable runs": "Register refuses, naming each fault"
  */
-export const findGraphFaults = (steps: readonly StepDocument[]): Fault[] => {
-  const faults: Fault[] = [];
+export const checkGraph = (steps: readonly StepDocument[], report: ReportFault): void => {
   const ids = new Map<string, number>();
   steps.forEach((step, index) => {
     const first = ids.get(step.id);
     if (first !== undefined)
-      faults.push({
+      report({
         path: `steps[${index}].id`,
         message: `${JSON.stringify(step.id)} is already the id of steps[${first}]`,
       });
     else ids.set(step.id, index);
     if (step.id === END)
-      faults.push({
+      report({
         path: `steps[${index}].id`,
         message: '"end" means the end of the run; call the step something else',
       });
@@ -96,7 +98,7 @@ export const findGraphFaults = (steps: readonly StepDocument[]): Fault[] => {
   steps.forEach((step, index) => {
     if (!documentLeadsOn(step)) return;
     const checkTarget = (path: string, to: string): void => {
-      if (to !== END && !ids.has(to)) faults.push({ path, message: `there is no step ${JSON.stringify(to)}` });
+      if (to !== END && !ids.has(to)) report({ path, message: `there is no step ${JSON.stringify(to)}` });
     };
     const at = `steps[${index}]`;
     if (typeof step.next === 'string') checkTarget(`${at}.next`, step.next);
@@ -105,13 +107,11 @@ export const findGraphFaults = (steps: readonly StepDocument[]): Fault[] => {
       if (to !== undefined) checkTarget(`${at}.any[${line}].to`, to);
     });
     if (step.next !== undefined && !readsNext(step))
-      faults.push({ path: `${at}.next`, message: 'is never read: every line of any has a "to" of its own' });
+      report({ path: `${at}.next`, message: 'is never read: every line of any has a "to" of its own' });
     step.on_error?.forEach((route, line) => checkTarget(`${at}.on_error[${line}].to`, route.to));
-    if (Array.isArray(step.next))
-      faults.push(...findDeadLines(`${at}.next`, step.next, (branch) => !('when' in branch)));
-    faults.push(
-      ...findDeadLines(`${at}.on_error`, step.on_error ?? [], (route) => !('class' in route) && !('code' in route)),
-    );
+    if (Array.isArray(step.next)) checkDeadLines(`${at}.next`, step.next, (branch) => !('when' in branch), report);
+    const takesAllErrors = (route: object): boolean => !('class' in route) && !('code' in route);
+    checkDeadLines(`${at}.on_error`, step.on_error ?? [], takesAllErrors, report);
   });
   const edges = edgesOf(steps);
   const reachable = spread(
@@ -124,15 +124,14 @@ export const findGraphFaults = (steps: readonly StepDocument[]): Fault[] => {
   steps.forEach((step, index) => {
     if (ids.get(step.id) !== index || step.id === END) return; // named above
     if (!reachable.has(step.id))
-      faults.push({
+      report({
         path: `steps[${index}]`,
         message: `step ${JSON.stringify(step.id)} is unreachable: nothing leads to it`,
       });
     else if (!canEnd.has(step.id))
-      faults.push({
+      report({
         path: `steps[${index}]`,
         message: `step ${JSON.stringify(step.id)} has no way to an end: a run that enters it can never end`,
       });
   });
-  return faults;
 };

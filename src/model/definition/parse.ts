@@ -1,4 +1,4 @@
-import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import definitionSchema from '../../../spec/definition.schema.json' with { type: 'json' };
 import type { Failure, Result } from '../failure.ts';
 import type { Json } from '../json.ts';
@@ -23,16 +23,29 @@ import {
   type StepDocument,
   type TaskDocument,
 } from './document.ts';
-import { type Fault, faultOfValidation } from './fault.ts';
-import { branchesOf, findGraphFaults } from './graph.ts';
+import { createFaultList, type Fault, type FaultList, type ReportFault } from './fault.ts';
+import { branchesOf, checkGraph } from './graph.ts';
 import { compileInputSchema } from './input-schema/compile.ts';
 import { findPathFault } from './path.ts';
 import { parseTemplate, type Template } from './template.ts';
 
 /** A definition that was refused. `message` names the faults too; at most `FAULTS_NAMED` of them, and how many more. */
-export type DefinitionFailure = Failure & { readonly code: 'definition_invalid'; readonly faults: readonly Fault[] };
+export type DefinitionFailure = Failure & {
+  readonly code: 'definition_invalid';
+  /** At most `FAULTS_LISTED`, and then one more that says how many it leaves out. */
+  readonly faults: readonly Fault[];
+  /** Those that `faults` leaves out included. */
+  readonly faultCount: number;
+};
 
 const FAULTS_NAMED = 100;
+
+/**
+ * Makes the generated code add the errors of a referred schema to those before, where it copies all of them: at each line of a
+ * list of many bad ones, the time would be quadratic in their number.
+ */
+const addErrorsInPlace = (code: string): string =>
+  code.replaceAll(/vErrors\.concat\((\w+)\.errors\)/g, '$1.errors.reduce((all, one) => (all.push(one), all), vErrors)');
 
 /** Compiled at the first definition: a start without one compiles nothing. That the schema is one of its dialect, a test says. */
 const compileShape = (): ValidateFunction<DefinitionDocument> =>
@@ -43,6 +56,7 @@ const compileShape = (): ValidateFunction<DefinitionDocument> =>
     allowUnionTypes: true,
     strictRequired: false,
     validateSchema: false,
+    code: { process: addErrorsInPlace },
   }).compile<DefinitionDocument>(definitionSchema);
 let compiledShape: ValidateFunction<DefinitionDocument> | undefined;
 
@@ -77,96 +91,98 @@ const KEY_ROOTS: ReadonlySet<string> = new Set(['input', 'correlation']);
  * @param holder what may hold `concurrency` and `rate`
  * @param at its path; empty for the definition
  */
-const findKeyFaults = (
+const checkKeys = (
   holder: Pick<DefinitionDocument, 'concurrency' | 'rate'>,
   at: string,
   isSound: (field: string) => boolean,
-): Fault[] =>
-  (['concurrency', 'rate'] as const).flatMap((field) => {
+  report: ReportFault,
+): void => {
+  for (const field of ['concurrency', 'rate'] as const) {
     const limited = holder[field];
-    if (limited === undefined || !isSound(field)) return [];
+    if (limited === undefined || !isSound(field)) continue;
     const path = `${at}${field}.key`;
     const parsed = parseTemplate(limited.key);
-    if (!parsed.ok) return [{ path, message: parsed.message }];
-    return parsed.value.reads.flatMap((read) => {
-      const root = String(read[0]);
-      if (KEY_ROOTS.has(root)) return [];
-      return [{ path, message: `\${${read.join('.')}} is not readable in a key: it reads input and correlation` }];
-    });
-  });
+    if (!parsed.ok) {
+      report({ path, message: parsed.message });
+      continue;
+    }
+    for (const read of parsed.value.reads)
+      if (!KEY_ROOTS.has(String(read[0])))
+        report({ path, message: `\${${read.join('.')}} is not readable in a key: it reads input and correlation` });
+  }
+};
 
 /** Parses the template in a field, and names what is wrong with it. */
 type ParseField = (name: string, source: Json | undefined, items: 'no items' | 'items') => Template | undefined;
 
-const findAwaitedFaults = (
+const checkAwaited = (
   { any = [] }: Extract<StepDocument, { kind: 'wait_event' }>,
   at: string,
   template: ParseField,
-): Fault[] => {
+  report: ReportFault,
+): void => {
+  for (const [line, { key = '' }] of any.entries()) template(`any[${line}].key`, key, 'no items');
   const lines = new Map<string, number>();
-  return any.flatMap(({ event, key = '' }, line): Fault[] => {
-    template(`any[${line}].key`, key, 'no items');
+  for (const [line, { event, key = '' }] of any.entries()) {
     // Equal templates always come to equal keys.
     const written = JSON.stringify([event, key]);
     const first = lines.get(written);
     if (first === undefined) lines.set(written, line);
-    return first === undefined
-      ? []
-      : [{ path: `${at}.any[${line}]`, message: `waits for the same event and key as any[${first}]` }];
-  });
+    else report({ path: `${at}.any[${line}]`, message: `waits for the same event and key as any[${first}]` });
+  }
 };
 
 /**
  * Checks every expression of one step, and the rules that a schema cannot say.
  * @param isSound whether a field of the step has the right shape; what has not is named already, and not looked at
  */
-const findStepFaults = (
+const checkStep = (
   step: StepDocument,
   at: string,
   stepIds: ReadonlySet<string>,
   isSound: (field: string) => boolean,
-): Fault[] => {
-  const faults: Fault[] = [];
+  report: ReportFault,
+): void => {
   const template: ParseField = (name, source, items) => {
     if (source === undefined || !isSound(name)) return undefined;
     const path = `${at}.${name}`;
     const parsed = parseTemplate(source);
     if (!parsed.ok) {
-      faults.push({ path, message: parsed.message });
+      report({ path, message: parsed.message });
       return undefined;
     }
     for (const read of parsed.value.reads) {
       const fault = findPathFault(read, stepIds);
-      if (fault !== undefined) faults.push({ path, message: fault });
+      if (fault !== undefined) report({ path, message: fault });
       else if (read[0] === 'item' && items === 'no items')
-        faults.push({ path, message: '${item} is readable only in the input of a child step with for_each' });
+        report({ path, message: '${item} is readable only in the input of a child step with for_each' });
     }
     return parsed.value;
   };
   switch (step.kind) {
     case 'task':
       template('input', step.input, 'no items');
-      faults.push(...findKeyFaults(step, `${at}.`, isSound));
+      checkKeys(step, `${at}.`, isSound, report);
       if (isSound('concurrency') && step.concurrency?.on_limit === 'cancel_oldest')
-        faults.push({
+        report({
           path: `${at}.concurrency.on_limit`,
           message: 'cancel_oldest is not for a task: it cancels runs, and a step cannot be cancelled alone',
         });
       break;
     case 'wait_event':
       if ((step.event === undefined) === (step.any === undefined))
-        faults.push({ path: at, message: 'a wait_event has exactly one of event and any' });
+        report({ path: at, message: 'a wait_event has exactly one of event and any' });
       if (step.any !== undefined && step.key !== undefined)
-        faults.push({ path: `${at}.key`, message: 'goes with event: each line of any has a key of its own' });
+        report({ path: `${at}.key`, message: 'goes with event: each line of any has a key of its own' });
       template('key', step.key, 'no items');
-      if (isSound('any')) faults.push(...findAwaitedFaults(step, at, template));
+      if (isSound('any')) checkAwaited(step, at, template, report);
       break;
     case 'sleep': {
       if ((step.sleep_ms === undefined) === (step.sleep_until === undefined))
-        faults.push({ path: at, message: 'a sleep has exactly one of sleep_ms and sleep_until' });
+        report({ path: at, message: 'a sleep has exactly one of sleep_ms and sleep_until' });
       const until = template('sleep_until', step.sleep_until, 'no items');
       if (until?.reads.length === 0 && parseTimestamp(step.sleep_until ?? '') === undefined)
-        faults.push({
+        report({
           path: `${at}.sleep_until`,
           message: `${JSON.stringify(step.sleep_until)} is not an RFC 3339 timestamp`,
         });
@@ -175,18 +191,18 @@ const findStepFaults = (
     case 'child': {
       const list = template('for_each', step.for_each, 'no items');
       if (list?.root.kind === 'text' || (list?.root.kind === 'literal' && !Array.isArray(list.root.value)))
-        faults.push({ path: `${at}.for_each`, message: 'is a list, or one ${path} alone that gives a list' });
+        report({ path: `${at}.for_each`, message: 'is a list, or one ${path} alone that gives a list' });
       if (
         isSound('for_each') &&
         Array.isArray(step.for_each) &&
         step.for_each.length > definitionBounds.itemsPerForEach
       )
-        faults.push({
+        report({
           path: `${at}.for_each`,
           message: `has ${step.for_each.length} items, more than ${definitionBounds.itemsPerForEach}`,
         });
       if (step.on_item_error !== undefined && step.for_each === undefined)
-        faults.push({ path: `${at}.on_item_error`, message: 'goes with for_each: without it there are no items' });
+        report({ path: `${at}.on_item_error`, message: 'goes with for_each: without it there are no items' });
       template('input', step.input, step.for_each === undefined ? 'no items' : 'items');
       break;
     }
@@ -204,15 +220,14 @@ const findStepFaults = (
       if (branch.when === undefined) return;
       const path = `${at}.next[${line}].when`;
       const parsed = parseCondition(branch.when);
-      if (!parsed.ok) faults.push({ path, message: parsed.message });
+      if (!parsed.ok) report({ path, message: parsed.message });
       else
         for (const read of parsed.value.reads) {
           const fault = findPathFault(read, stepIds);
-          if (fault !== undefined) faults.push({ path, message: fault });
+          if (fault !== undefined) report({ path, message: fault });
         }
     });
   }
-  return faults;
 };
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
@@ -230,46 +245,69 @@ const stepKinds = {
 const hasKnownKind = (step: unknown): step is StepDocument =>
   isRecord(step) && typeof step['kind'] === 'string' && Object.hasOwn(stepKinds, step['kind']);
 
-const findFaults = (document: unknown, inputSchema: 'judged' | 'taken'): Fault[] => {
+/** As much of a JSON pointer as leads to a field of a step. */
+const FIELD_OF_STEP = /^(?:\/[^/]*){0,3}/;
+
+/**
+ * What is misshapen: the members of the document, its steps and their fields, as JSON pointers. A set, because it is asked for each
+ * field of each step, and there may be an error for each line of one.
+ */
+const misshapenOf = (errors: readonly ErrorObject[]): ReadonlySet<string> => {
+  const misshapen = new Set<string>();
+  let last = '';
+  for (const { instancePath } of errors) {
+    // Most errors are below the same field as the one before.
+    if (last !== '' && instancePath.startsWith(last) && instancePath[last.length] === '/') continue;
+    const [field = ''] = FIELD_OF_STEP.exec(instancePath) ?? [];
+    last = field.split('/').length === 4 ? field : '';
+    // What holds a known one is known.
+    for (let at = field; at !== '' && !misshapen.has(at); at = at.slice(0, at.lastIndexOf('/'))) misshapen.add(at);
+  }
+  return misshapen;
+};
+
+const check = (document: unknown, inputSchema: 'judged' | 'taken', faults: FaultList): void => {
+  const { report } = faults;
   const bound = findBoundFault(document);
-  if (bound !== undefined) return [bound];
+  if (bound !== undefined) {
+    report(bound);
+    return;
+  }
   const shape = (compiledShape ??= compileShape());
   shape(document);
   const errors = shape.errors ?? [];
-  const faults = errors.map(faultOfValidation);
-  if (!isRecord(document)) return faults;
+  faults.reportErrors(errors);
+  if (!isRecord(document)) return;
 
-  const misshapen = (pointer: string): boolean =>
-    errors.some((error) => error.instancePath === pointer || error.instancePath.startsWith(`${pointer}/`));
-  if (inputSchema === 'judged' && document['input_schema'] !== undefined && !misshapen('/input_schema')) {
+  const misshapen = misshapenOf(errors);
+  if (inputSchema === 'judged' && document['input_schema'] !== undefined && !misshapen.has('/input_schema')) {
     const compiled = compileInputSchema(document['input_schema'] as Json);
-    if (!compiled.ok) faults.push({ path: 'input_schema', message: compiled.message });
+    if (!compiled.ok) report({ path: 'input_schema', message: compiled.message });
   }
-  faults.push(...findKeyFaults(document, '', (field) => !misshapen(`/${field}`)));
+  checkKeys(document, '', (field) => !misshapen.has(`/${field}`), report);
   const { steps } = document;
-  if (!Array.isArray(steps) || errors.some((error) => error.instancePath === '/steps')) return faults;
+  if (!Array.isArray(steps) || errors.some((error) => error.instancePath === '/steps')) return;
 
   const ids = steps.flatMap((step: unknown) => (isRecord(step) && typeof step['id'] === 'string' ? [step['id']] : []));
   const stepIds = new Set(ids);
   steps.forEach((step: unknown, index) => {
-    const isSound = (field: string): boolean => !misshapen(`/steps/${index}/${field}`);
-    if (hasKnownKind(step)) faults.push(...findStepFaults(step, `steps[${index}]`, stepIds, isSound));
+    const isSound = (field: string): boolean => !misshapen.has(`/steps/${index}/${field}`);
+    if (hasKnownKind(step)) checkStep(step, `steps[${index}]`, stepIds, isSound, report);
   });
   if (document['output'] !== undefined) {
     const parsed = parseTemplate(document['output'] as Json);
-    if (!parsed.ok) faults.push({ path: 'output', message: parsed.message });
+    if (!parsed.ok) report({ path: 'output', message: parsed.message });
     else
       for (const read of parsed.value.reads) {
         const fault = read[0] === 'item' ? '${item} is not readable here' : findPathFault(read, stepIds);
-        if (fault !== undefined) faults.push({ path: 'output', message: fault });
+        if (fault !== undefined) report({ path: 'output', message: fault });
       }
   }
   const hasPlace = (step: unknown, index: number): step is StepDocument =>
     hasKnownKind(step) &&
     typeof step.id === 'string' &&
-    ['id', 'next', 'on_error', 'any'].every((field) => !misshapen(`/steps/${index}/${field}`));
-  if (steps.every(hasPlace)) faults.push(...findGraphFaults(steps));
-  return faults;
+    ['id', 'next', 'on_error', 'any'].every((field) => !misshapen.has(`/steps/${index}/${field}`));
+  if (steps.every(hasPlace)) checkGraph(steps, report);
 };
 
 const retryOf = (documents: readonly (RetryDocument | undefined)[]): Retry => {
@@ -383,32 +421,28 @@ const definitionOf = (document: DefinitionDocument): Definition => {
   });
 };
 
-/** A validator may come to one fault by two ways. */
-const eachOnce = (faults: readonly Fault[]): readonly Fault[] => [
-  ...new Map(faults.map((fault) => [`${fault.path}: ${fault.message}`, fault])).values(),
-];
-
-const refusal = (document: unknown, faults: readonly Fault[]): DefinitionFailure => {
+const refusal = (document: unknown, faults: readonly Fault[], faultCount: number): DefinitionFailure => {
   const id = isRecord(document) && typeof document['id'] === 'string' ? ` ${document['id'].slice(0, 64)}` : '';
   const named = faults
     .slice(0, FAULTS_NAMED)
     .map(({ path, message }) => (path === '' ? message : `${path}: ${message}`));
-  const more = faults.length > named.length ? `; and ${faults.length - named.length} more` : '';
-  const count = faults.length === 1 ? 'one fault' : `${faults.length} faults`;
+  const more = faultCount > named.length ? `; and ${faultCount - named.length} more` : '';
+  const count = faultCount === 1 ? 'one fault' : `${faultCount} faults`;
   const [only] = faults;
   return {
     code: 'definition_invalid',
     message: `definition${id} has ${count}: ${named.join('; ')}${more}`,
-    ...(faults.length === 1 && only !== undefined && only.path !== '' ? { field: only.path } : {}),
+    ...(faultCount === 1 && only !== undefined && only.path !== '' ? { field: only.path } : {}),
     faults,
+    faultCount,
   };
 };
 
 /**
  * Parses and checks a definition, whole: its shape, its graph, its templates, its conditions, its input schema.
  * @param json any value; nothing about it is trusted
- * @returns the definition with every default filled in, frozen, sharing nothing with `json`; or every fault at once, each
- * with its path. Where the id, the kind or a way on of a step has the wrong shape, the graph is not judged: it is not known yet
+ * @returns the definition with every default filled in, frozen, sharing nothing with `json`; or its faults at once, each
+ * with its path, the first `FAULTS_LISTED` of them. Where the id, the kind or a way on of a step has the wrong shape, the graph is not judged: it is not known yet
  * @see Interface decisions, "9. Durable runs", "Definition"
  */
 export const parseDefinition = (json: unknown): Result<Definition, DefinitionFailure> => parse(json, 'judged');
@@ -420,7 +454,8 @@ export const parseDefinition = (json: unknown): Result<Definition, DefinitionFai
 export const parseStoredDefinition = (json: unknown): Result<Definition, DefinitionFailure> => parse(json, 'taken');
 
 const parse = (json: unknown, inputSchema: 'judged' | 'taken'): Result<Definition, DefinitionFailure> => {
-  const faults = eachOnce(findFaults(json, inputSchema));
-  if (faults.length > 0) return { ok: false, failure: refusal(json, faults) };
+  const faults = createFaultList();
+  check(json, inputSchema, faults);
+  if (faults.count() > 0) return { ok: false, failure: refusal(json, faults.list(), faults.count()) };
   return { ok: true, value: definitionOf(structuredClone(json as DefinitionDocument)) };
 };

@@ -52,6 +52,7 @@ export const aRootSpan = (n: number, given: object = {}): object => ({
 });
 
 export type EvaluationService = {
+  readonly url: string;
   readonly ask: (
     path: string,
     init?: { method?: string; key?: string; body?: unknown; raw?: string },
@@ -135,6 +136,7 @@ export const startEvaluation = async (options: EvaluationOptions = {}): Promise<
     return readAnswer(response);
   };
   return {
+    url,
     ask,
     send: async (spans, more = {}) => {
       const answer = await ask('/v1/ingest', { body: { spans, ...more } });

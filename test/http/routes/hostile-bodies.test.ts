@@ -234,6 +234,46 @@ describe('keys count against a bound that grows with the bytes received', () => 
   });
 });
 
+describe('a name of an attribute or a member has at most 16,383 characters', () => {
+  const attribute = (key: string): string => `{"key":"${key}","value":{"intValue":"1"}}`;
+  const otlp = (resources: string, scopes: string, records: string, record: string) => (name: string) =>
+    `{"${resources}":[{"${scopes}":[{"${records}":[${record.replace('#', name)}]}]}]}`;
+  const ids = '"traceId":"0102030405060708090a0b0c0d0e0f10","spanId":"0102030405060708"';
+  const doors: [string, HostileBody['path'], (name: string) => string][] = [
+    ['an attribute', '/v1/ingest', (name) => `{"spans":[${aSpan(0, `"${name}":0`)}]}`],
+    [
+      'a member of an input',
+      '/v1/ingest',
+      (name) => `{"spans":[${aSpan(0).replace('"attributes"', `"input":[{"${name}":0}],"attributes"`)}]}`,
+    ],
+    [
+      'an attribute in OTLP',
+      '/v1/traces',
+      otlp('resourceSpans', 'scopeSpans', 'spans', `{${ids},"name":"s","attributes":[${attribute('#')}]}`),
+    ],
+    [
+      'an attribute of an event in OTLP',
+      '/v1/traces',
+      otlp('resourceSpans', 'scopeSpans', 'spans', `{${ids},"name":"s","events":[{"attributes":[${attribute('#')}]}]}`),
+    ],
+    [
+      'an attribute of a log',
+      '/v1/logs',
+      otlp('resourceLogs', 'scopeLogs', 'logRecords', `{"attributes":[${attribute('#')}]}`),
+    ],
+  ];
+  it.each(doors)('%s', async (_what, path, body) => {
+    const sendName = (characters: number) =>
+      send({ path, contentType: 'application/json', gzip: false, bytes: body('n'.repeat(characters)) });
+    expect((await sendName(16_383)).status).toBe(200);
+    const refused = await sendName(16_384);
+    expect([refused.status, refused.stored]).toEqual([413, 0]);
+    expect(refused.text).toContain(
+      'of 16384 characters, and a name has at most 16383: put what it says into the value',
+    );
+  });
+});
+
 describe('the work of a request is bounded, and the bound grows with the bytes received', () => {
   const words = 'the quick brown fox '.repeat(35);
   const withText = (n: number): string =>

@@ -46,7 +46,7 @@ export const saidOnceBodies: readonly HostileBody[] = [
     [
       ['a name of 2,000 segments', 'a.'.repeat(2000), '1', 8000, 'logs', 200],
       ['16,000 tags that are one', 'svc.tags', 'a,'.repeat(16_000), 1000, 'traces', 200],
-      ['8,000 tags', 'svc.tags', times(8000, (k) => k.toString(36)), 700, 'traces', 413],
+      ['8,000 tags', 'svc.tags', `[${times(8000, (k) => `\\"${k.toString(36)}\\"`)}]`, 700, 'traces', 413],
       ['JSON with a secret', 'x', `{\\"token\\":0,\\"a\\":[${'[],'.repeat(20_000)}[]]}`, 510, 'traces', 200],
       ['a session of 1,600 characters', 'session.id', 's'.repeat(1600), 10_000, 'logs', 413],
     ] as const

@@ -435,6 +435,13 @@ describe('appended rows of the attribute mapping', () => {
     });
   });
 
+  it('a comma list has at most 1,024 tags; a longer text is none', () => {
+    const tagsOf = (count: number) =>
+      mapped({ 'svc.tags': Array.from({ length: count }, (_, n) => `t${n}`).join() }).correlation.tags;
+    expect(tagsOf(1_024)).toHaveLength(1_024);
+    expect(tagsOf(1_025)).toBeUndefined();
+  });
+
   it('tags come as an array, as JSON text, or as a comma list', () => {
     for (const tags of [['a', 'b'], '["a","b"]', 'a, b'])
       expect(mapped({ 'langsmith.span.tags': tags }).correlation.tags).toEqual(['a', 'b']);

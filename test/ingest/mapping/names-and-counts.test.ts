@@ -113,6 +113,10 @@ describe('Objects as Python prints them', () => {
     expect(parsePython(`{${'"'.repeat(60_000)}`)).toBeUndefined();
     expect(parsePython(`[${'[],'.repeat(4_094)}[]]`)).toHaveLength(4_095);
     expect(parsePython(`[${'[],'.repeat(4_095)}{}]`)).toBeUndefined();
+    expect(parsePython(`[${"'',".repeat(4_094)}None]`)).toHaveLength(4_095);
+    expect(parsePython(`[${"'',".repeat(4_095)}None]`)).toBeUndefined();
+    expect(parsePython(`['${'\\n'.repeat(4_094)}']`)).toEqual(['\n'.repeat(4_094)]);
+    expect(parsePython(`['${'\\n'.repeat(4_096)}']`)).toBeUndefined();
   });
 
   it('are kept as values, so that their members can be redacted', () => {

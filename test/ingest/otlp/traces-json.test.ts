@@ -289,3 +289,29 @@ it('a request in the shape of every exporter decodes as expected', () => {
   const { batch } = decode(aRequest([aWireSpan({ 'gen_ai.request.model': 'm', 'gen_ai.usage.input_tokens': 3 })]));
   expect(batch.spans[0]).toMatchObject({ model: 'm', usage: { inputTokens: 3 } });
 });
+
+describe('an attribute with members behind its text', () => {
+  const attributesOf = (attributes: string) =>
+    decode(
+      `{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"${A_TRACE_ID}","spanId":"${A_SPAN_ID}","name":"s","startTimeUnixNano":"1","endTimeUnixNano":"2","attributes":[${attributes}]}]}]}]}`,
+    ).batch.spans[0]?.attributes;
+
+  it('has the same value as without them, and the last value where it has several', () => {
+    const text = String.raw`a\u0041\n`;
+    const value = 'aA\n';
+    for (const [tail, expected] of [
+      ['}}', value],
+      [' }}', value],
+      ['} }', value],
+      [',"x":0}}', value],
+      ['},"x":0}', value],
+      [',"stringValue":"b"}}', 'b'],
+      ['},"value":{"stringValue":"b"}}', 'b'],
+      [`},"value":{"stringValue":"${text}"}}`, value],
+      [',"stringValue":null}}', ''],
+      ['},"key":"l"}', undefined],
+    ] as const)
+      for (const before of ['', '{"key":"j","value":{"stringValue":"j","x":0}},'])
+        expect(attributesOf(`${before}{"key":"k","value":{"stringValue":"${text}"${tail}`)?.['k']).toBe(expected);
+  });
+});

@@ -7,7 +7,7 @@ import { columnsOf, insertTogether } from '../insert-present.ts';
 import { lateTracesOf } from './late-traces.ts';
 import { updateChanged } from '../update-changed.ts';
 import { fewOf, isFewAlone, LATE_SLICE_MS, LONG_TRACES } from '../../signals/late-totals.ts';
-import { createAllowance } from '../../signals/allowance.ts';
+import { type Allowance, createAllowance } from '../../signals/allowance.ts';
 import { judgedColumns, judgedCount, TOTAL_COLUMNS, totalColumns, totalRows } from '../../signals/rows/total-rows.ts';
 import { CONTEXT_COLUMNS, type Column, type Row, SPAN } from '../../signals/rows/columns.ts';
 import type { TraceTotals } from '../../signals/trace-totals.ts';
@@ -22,6 +22,10 @@ export type TouchedTrace = {
   isNew: boolean;
   /** True when a span came that was not stored just so before. */
   spansChanged?: boolean;
+  /** The earliest start among spans that came. */
+  earliestStart?: bigint | undefined;
+  /** The earliest start that a replaced span had before and has no more. */
+  leftStart?: bigint | undefined;
   /** True when scores or feedback came or went. */
   judgementsChanged?: boolean;
   /** True when a span that was replaced had another context before: no span may have that one now. */
@@ -30,6 +34,12 @@ export type TouchedTrace = {
   atHand?: { readonly spans: Row[]; readonly contexts: Map<number, Row> } | undefined;
   /** The newest of its contexts in the file and those that its unit brought, where they are not at hand. */
   storedContexts?: Map<number, Row> | undefined;
+  /** Contexts below this place stand in the file and were not read. */
+  olderContextsBelow?: number | undefined;
+  /** The place after the newest context in the file. */
+  nextContext?: number | undefined;
+  /** Characters of `storedContexts`; infinite where there was no room to read them. */
+  contextCharacters?: number | undefined;
   /** Where each of many known contexts stands, and the next free place. */
   placesOfContexts?: { readonly of: Map<number, Row>; readonly byText: Map<string, number>; next: number } | undefined;
 };
@@ -51,9 +61,43 @@ const FACETS = KEPT.indexOf('facets');
 
 /** How much was said of a trace, as its totals count it. */
 const saidOf = (row: Row): number => judgedCount(row[SCORES], row[FEEDBACK]);
-/** How much is read of a trace for its totals. */
-const readOf = ({ spansChanged, atHand }: TouchedTrace, row: Row): number =>
-  saidOf(row) + (spansChanged === true && atHand === undefined ? Number(row[SPAN_COUNT]) : 0);
+/** How many entries a trace has in the facets. */
+const entriesOf = (row: Row): number => {
+  const text = row[FACETS] as string;
+  if (text === '') return 0;
+  let entries = 1;
+  for (let at = text.indexOf(','); at !== -1; at = text.indexOf(',', at + 1)) entries += 1;
+  return entries;
+};
+/** Whether the start of a trace may become another one. */
+const mayMove = ({ earliestStart, leftStart }: TouchedTrace, row: Row): boolean => {
+  const start = row[START] as bigint;
+  return (earliestStart !== undefined && earliestStart < start) || leftStart === start;
+};
+
+/** As many entries as nearly every trace has. They are not counted beside its spans. */
+const USUAL_ENTRIES = 16;
+/** An entry that moves takes as long as a span that is read. One that stays is compared alone, and so many of them take as long. */
+const STAYING_ENTRIES = 8;
+/** So many characters of contexts take as long to read and to parse as a span. */
+const CONTEXT_CHARACTERS = 1_024;
+/** About how many characters the contexts of a trace have. Where it has very many, not all were read. */
+const contextCharactersOf = (touched: TouchedTrace, spans: number): number => {
+  const { storedContexts, contextCharacters = 0, nextContext = 0 } = touched;
+  return (contextCharacters / Math.max(1, storedContexts?.size ?? 0)) * Math.min(nextContext, spans);
+};
+/** How much is read and written of a trace for its totals, in spans that are read. */
+const readOf = (touched: TouchedTrace, row: Row): number => {
+  if (touched.spansChanged !== true || touched.atHand !== undefined) return saidOf(row);
+  const spans = Number(row[SPAN_COUNT]);
+  const entries = Math.max(0, entriesOf(row) - USUAL_ENTRIES);
+  return (
+    saidOf(row) +
+    spans +
+    (mayMove(touched, row) ? entries : Math.floor(entries / STAYING_ENTRIES)) +
+    Math.floor(contextCharactersOf(touched, spans) / CONTEXT_CHARACTERS)
+  );
+};
 const storedIds = (row: Row): number[] => {
   const text = row[FACETS] as string;
   return text === '' ? [] : text.split(',').map(Number);
@@ -90,6 +134,8 @@ export type TraceProjection = {
   msUntilLate(): number | undefined;
   /** Removes the row of a trace and its facets. */
   remove(trace: number): void;
+  /** The time that long traces may take of the writer. */
+  readonly allowance: Allowance;
   /** Drops what is remembered: after a rollback it may name rows that do not exist. */
   forget(): void;
   /** From now on a new trace may have judgements that came before it. */
@@ -129,7 +175,13 @@ export const projectionOf = (
     .pluck();
   const insertFacet = db.prepare('INSERT INTO facet_values (project, facet, value) VALUES (?, ?, ?)');
   const newEntries = insertTogether(db, 'trace_facets', columnsOf(db, 'trace_facets'));
-  const deleteEntry = db.prepare('DELETE FROM trace_facets WHERE value = ? AND start_ns = ? AND trace = ?');
+  // The start is part of the key. One statement for all entries of a trace takes half the time of one for each.
+  const deleteEntries = db.prepare<[ids: string, startNs: bigint, trace: number]>(
+    'DELETE FROM trace_facets WHERE value IN (SELECT value FROM json_each(?)) AND start_ns = ? AND trace = ?',
+  );
+  const insertEntries = db.prepare<[startNs: bigint, trace: number, ids: string]>(
+    'INSERT OR FAIL INTO trace_facets (value, start_ns, trace) SELECT value, ?, ? FROM json_each(?)',
+  );
   const deleteUnusedFacet = db.prepare(
     'DELETE FROM facet_values WHERE id = ? AND NOT EXISTS (SELECT 1 FROM trace_facets WHERE value = facet_values.id)',
   );
@@ -207,20 +259,30 @@ export const projectionOf = (
       ? storedContexts
       : new Map(contextsOf.all(trace).map(([context, ...values]) => [Number(context), values]));
 
-  const removeEntries = (trace: number, startNs: bigint, ids: Iterable<number>): void => {
-    let isFlushed = false;
-    for (const id of ids) {
-      if (!isFlushed) newEntries.flush(); // a value that only they have is in use
-      isFlushed = true;
-      deleteEntry.run(id, startNs, trace);
-      if (deleteUnusedFacet.run(id).changes > 0) facetIds.clear();
-    }
+  /** Removes values that no trace has any more. */
+  const forgetUnused = (ids: Iterable<number>): void => {
+    for (const id of ids) if (deleteUnusedFacet.run(id).changes > 0) facetIds.clear();
+  };
+  const removeEntries = (trace: number, startNs: bigint, ids: readonly number[]): void => {
+    if (ids.length === 0) return;
+    newEntries.flush(); // a value that only they have is in use
+    deleteEntries.run(textOfList(ids), startNs, trace);
+    forgetUnused(ids);
   };
   const settleEntries = (trace: number, stored: Row, startNs: bigint, ids: readonly number[]): void => {
     const storedStart = stored[START] as bigint;
+    if (storedStart === startNs && stored[FACETS] === ids.join(',')) return;
     const gone = new Set(storedIds(stored));
-    for (const id of ids) if (storedStart !== startNs || !gone.delete(id)) newEntries.add([id, startNs, trace]);
-    removeEntries(trace, storedStart, gone);
+    if (storedStart === startNs) {
+      for (const id of ids) if (!gone.delete(id)) newEntries.add([id, startNs, trace]);
+      removeEntries(trace, storedStart, [...gone]);
+      return;
+    }
+    newEntries.flush(); // its own may be among them, where it was late twice
+    deleteEntries.run(`[${stored[FACETS]}]`, storedStart, trace);
+    insertEntries.run(startNs, trace, textOfList(ids));
+    for (const id of ids) gone.delete(id);
+    forgetUnused(gone);
   };
 
   const settleMeans = (
@@ -315,8 +377,8 @@ export const projectionOf = (
 
   const projectLong = (touched: TouchedTrace, row: Row): void => {
     const { trace } = touched;
-    // All of its spans are read for late totals, whatever has changed.
-    const isLarge = saidOf(row) + Number(row[SPAN_COUNT]) > LONG_TRACES.atOnce;
+    // All of its spans are read for late totals, whatever has changed, and all of its entries may move.
+    const isLarge = saidOf(row) + Number(row[SPAN_COUNT]) + entriesOf(row) > LONG_TRACES.atOnce;
     const judged = (): Judgements => judgementsAmong([touched]).get(trace) ?? noJudgements;
     if (readOf(touched, row) > LONG_TRACES.atOnce || late.mayWait(isLarge) || !allowance.isLeft()) {
       late.put(trace, isLarge);
@@ -391,6 +453,7 @@ export const projectionOf = (
       while (late.mayBeAny() && allowance.isLeft() && now() < until);
       flush();
     },
+    allowance,
     msUntilLate: () => (late.mayBeAny() ? allowance.msUntilLeft() : undefined),
     remove: (trace) => removeStored(trace, storedTraces.get(textOfList([trace]))),
     forget: () => {

@@ -4,6 +4,8 @@ import { type RowsSum, sumRows } from '../../signals/rows/total-rows.ts';
 
 /** Spans that are read at once. */
 const PIECE_SPANS = 1_000;
+/** Characters of contexts that are read at once, with those of one span more: a context may have thousands of tags. */
+const PIECE_CONTEXT_CHARACTERS = 512 * 1024;
 
 /** The columns of a span that totals read, in the places of `SPAN`. */
 export const SPAN_COLUMNS =
@@ -34,6 +36,7 @@ export const traceSumsOf = (db: Database.Database): ((trace: number) => TraceSum
   return (trace) => {
     const { add, spans, totals } = sumRows();
     const used = new Set<number>();
+    let contextCharacters = 0;
     const contexts = new Map<bigint, Row>();
     const contextOf = (place: bigint): Row => {
       let context = contexts.get(place);
@@ -41,6 +44,7 @@ export const traceSumsOf = (db: Database.Database): ((trace: number) => TraceSum
         context = contextOfTrace.get(trace, place);
         if (context === undefined) throw new Error(`context ${place} of trace row ${trace} is missing`);
         used.add(Number(place));
+        for (const value of context) if (typeof value === 'string') contextCharacters += value.length;
         if (contexts.size >= REMEMBERED_CONTEXTS) contexts.clear();
         contexts.set(place, context);
       }
@@ -54,8 +58,12 @@ export const traceSumsOf = (db: Database.Database): ((trace: number) => TraceSum
       contexts: () => used,
       addPiece: () => {
         const piece = spansAfter.all(trace, after);
-        for (const span of piece) add(span, contextOf(span[SPAN.context] as bigint));
-        after = (piece.at(-1)?.[SPAN.spanId] as string | undefined) ?? after;
+        contextCharacters = 0;
+        for (const [at, span] of piece.entries()) {
+          add(span, contextOf(span[SPAN.context] as bigint));
+          after = span[SPAN.spanId] as string;
+          if (contextCharacters > PIECE_CONTEXT_CHARACTERS && at + 1 < piece.length) return true;
+        }
         return piece.length === PIECE_SPANS;
       },
     };

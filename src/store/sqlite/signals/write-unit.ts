@@ -12,7 +12,7 @@ import {
   type TouchedTrace,
   type TraceProjection,
 } from './project-traces.ts';
-import { type Row, SPAN } from '../../signals/rows/columns.ts';
+import { CONTEXT_COLUMNS, type Row, SPAN } from '../../signals/rows/columns.ts';
 import type { TraceEntry, UnitRows } from './wire.ts';
 
 /** Whether a span says what the stored one does: apart from its number, and from when it came. */
@@ -30,6 +30,18 @@ const REMEMBERED_PROJECTS = 10_000;
  * may name very many traces. One that is not found among them is kept a second time.
  */
 const CONTEXTS_READ = 16_384;
+/** Characters of contexts that a unit reads at the most, and more for each of its traces: one context may have thousands of tags. */
+const CONTEXT_CHARACTERS_READ = { together: 4 * 1024 * 1024, ofEach: 1024 } as const;
+
+/** What a unit may still read of stored contexts. */
+type ContextRoom = { readonly ofEach: number; characters: number };
+
+const charactersOf = (context: Row): number => {
+  let characters = 0;
+  for (const value of context) if (typeof value === 'string') characters += value.length;
+  return characters;
+};
+const minOf = (a: bigint | undefined, b: bigint): bigint => (a === undefined || b < a ? b : a);
 
 /** A trace of a project, and both as the key under which a transaction knows it. */
 type NamedTrace = { readonly key: string; readonly traceId: string; readonly project: number };
@@ -88,6 +100,17 @@ export const unitWriterOf = (
   const insertAll = (table: string) => insertTogether(db, table, columnsOf(db, table));
   const newContexts = insertAll('trace_contexts');
   const contextsOfTraces = newestContextsIn(db);
+  const lastContexts = db
+    .prepare<[string], [trace: number, context: number]>(
+      `SELECT asked.value, last FROM (SELECT value, (SELECT max(context) FROM trace_contexts WHERE trace = value) AS last FROM json_each(?)) AS asked
+       WHERE last IS NOT NULL`,
+    )
+    .raw();
+  const olderContexts = db
+    .prepare<[trace: number, below: number, most: number], Row>(
+      `SELECT context, ${CONTEXT_COLUMNS} FROM trace_contexts WHERE trace = +? AND context < +? ORDER BY context DESC LIMIT +?`,
+    )
+    .raw();
   const insertSpan = insertInto('spans', 'ON CONFLICT (trace, span_id) DO NOTHING');
   const findSpan = db
     .prepare<[number, string], Row>('SELECT * FROM spans WHERE trace = ? AND span_id = ?')
@@ -171,6 +194,9 @@ export const unitWriterOf = (
       entry = {
         ...earlier,
         storedContexts: undefined,
+        olderContextsBelow: undefined,
+        nextContext: undefined,
+        contextCharacters: undefined,
         placesOfContexts: undefined,
         atHand: atHand && { spans: atHand.spans.slice(), contexts: new Map(atHand.contexts) },
       };
@@ -179,23 +205,69 @@ export const unitWriterOf = (
     return entry;
   };
 
-  /** Sees to it that the newest contexts of traces are known. */
-  const readContexts = (entries: readonly TouchedTrace[], ofEach: number): void => {
-    const unknown = new Map<number, Map<number, Row>>();
+  /** Sees to it that the newest contexts of traces are known: few of each, among which nearly all are found. */
+  const readContexts = (entries: readonly TouchedTrace[], room: ContextRoom): void => {
+    const unread = new Map<number, TouchedTrace>();
     for (const entry of entries) {
       if (entry.atHand !== undefined || entry.storedContexts !== undefined) continue;
       entry.storedContexts = new Map();
-      unknown.set(entry.trace, entry.storedContexts);
+      unread.set(entry.trace, entry);
     }
-    if (unknown.size === 0) return;
+    if (unread.size === 0) return;
     newContexts.flush();
-    for (const [trace, place, ...values] of contextsOfTraces.all(textOfList([...unknown.keys()]), ofEach))
-      unknown.get(Number(trace))?.set(Number(place), values);
+    const ofEach = Math.min(room.ofEach, FEW_CONTEXTS);
+    let last: TouchedTrace | undefined;
+    for (const row of contextsOfTraces.iterate(textOfList([...unread.keys()]), ofEach)) {
+      const entry = unread.get(Number(row[0])) as TouchedTrace;
+      if (last !== undefined && last !== entry) unread.delete(last.trace);
+      last = entry;
+      const known = entry.storedContexts as Map<number, Row>;
+      const place = Number(row[1]);
+      const context = row.slice(2);
+      const characters = charactersOf(context);
+      const below = place - ofEach + 1; // the last row of a trace is its newest context
+      entry.olderContextsBelow = below > 0 ? below : undefined;
+      entry.nextContext = place + 1;
+      entry.contextCharacters = (entry.contextCharacters ?? 0) + characters;
+      known.set(place, context);
+      room.characters -= characters;
+      if (room.characters <= 0) break;
+    }
+    if (room.characters <= 0) skipContexts(unread);
+  };
+  /** Traces that had no room, or may have had too little of it: of the rest of their contexts no more than the next place is known. */
+  const skipContexts = (unread: ReadonlyMap<number, TouchedTrace>): void => {
+    for (const [trace, last] of lastContexts.all(textOfList([...unread.keys()]))) {
+      const entry = unread.get(trace) as TouchedTrace;
+      entry.nextContext = last + 1;
+      entry.contextCharacters = Number.POSITIVE_INFINITY; // its totals are late
+      entry.olderContextsBelow = undefined;
+    }
+  };
+  /** Reads more of the contexts of one trace, in the time that long traces have: it may have very many. @returns whether there were any */
+  const readOlderContexts = (entry: TouchedTrace, known: Map<number, Row>, room: ContextRoom): boolean => {
+    const below = entry.olderContextsBelow;
+    const most = room.ofEach - known.size;
+    if (below === undefined || most <= 0 || room.characters <= 0 || !projection.allowance.isLeft()) return false;
+    entry.olderContextsBelow = undefined;
+    entry.placesOfContexts = undefined;
+    const before = known.size;
+    projection.allowance.use(() => {
+      for (const row of olderContexts.iterate(entry.trace, below, most)) {
+        const context = row.slice(1);
+        const characters = charactersOf(context);
+        entry.contextCharacters = (entry.contextCharacters ?? 0) + characters;
+        known.set(Number(row[0]), context);
+        room.characters -= characters;
+        if (room.characters <= 0) break;
+      }
+    });
+    return known.size > before;
   };
 
   /** Where a context stands among few, or where the next one stands. */
-  const placeAmongFew = (known: Map<number, Row>, context: Row): number => {
-    let next = 0;
+  const placeAmongFew = ({ nextContext = 0 }: TouchedTrace, known: Map<number, Row>, context: Row): number => {
+    let next = nextContext;
     for (const [place, values] of known) {
       if (sameContext(values, context)) return place;
       if (place >= next) next = place + 1;
@@ -208,7 +280,7 @@ export const unitWriterOf = (
     const text = JSON.stringify(context);
     let places = entry.placesOfContexts;
     if (places?.of !== known) {
-      places = { of: known, byText: new Map(), next: 0 };
+      places = { of: known, byText: new Map(), next: entry.nextContext ?? 0 };
       for (const [place, values] of known) {
         places.byText.set(JSON.stringify(values), place);
         places.next = Math.max(places.next, place + 1);
@@ -222,11 +294,14 @@ export const unitWriterOf = (
   };
 
   /** Numbers under which a trace keeps the contexts of a unit. */
-  const settleContexts = (entry: TouchedTrace, contexts: readonly Row[]): number[] => {
+  const settleContexts = (entry: TouchedTrace, contexts: readonly Row[], room: ContextRoom): number[] => {
     const known = entry.atHand?.contexts ?? entry.storedContexts;
     if (known === undefined) throw new Error('the contexts of a trace were not read');
+    const placeOf = (context: Row): number =>
+      known.size <= FEW_CONTEXTS ? placeAmongFew(entry, known, context) : placeAmongMany(entry, known, context);
     return contexts.map((context) => {
-      const place = known.size <= FEW_CONTEXTS ? placeAmongFew(known, context) : placeAmongMany(entry, known, context);
+      let place = placeOf(context);
+      if (!known.has(place) && readOlderContexts(entry, known, room)) place = placeOf(context);
       if (!known.has(place)) {
         newContexts.add([entry.trace, place, ...context]);
         known.set(place, context);
@@ -258,6 +333,9 @@ export const unitWriterOf = (
     hours.touch(entry.project, row[SPAN.start] as bigint);
     if (isSame) return;
     entry.spansChanged = true;
+    const startBefore = found[SPAN.start] as bigint;
+    if (startBefore !== row[SPAN.start]) entry.leftStart = minOf(entry.leftStart, startBefore);
+    entry.earliestStart = minOf(entry.earliestStart, row[SPAN.start] as bigint);
     if (Number(found[SPAN.context]) !== row[SPAN.context]) entry.leftContext = true;
   };
 
@@ -265,7 +343,7 @@ export const unitWriterOf = (
     mine: Map<string, TouchedTrace>,
     [, , traces, spans, payloadRows]: UnitRows,
     firstSpan: number,
-    contextsOfEach: number,
+    room: ContextRoom,
   ): void => {
     const named = traces.map(([traceId, projectName]) => {
       const project = projectNumber(projectName);
@@ -273,10 +351,10 @@ export const unitWriterOf = (
     });
     const stored = findTraces(mine, named);
     const reached = named.map((trace) => reach(mine, trace, stored.get(trace.key)));
-    readContexts(reached, contextsOfEach);
+    readContexts(reached, room);
     const entries = reached.map((entry, place) => ({
       entry,
-      places: settleContexts(entry, (traces[place] as TraceEntry)[2]),
+      places: settleContexts(entry, (traces[place] as TraceEntry)[2], room),
     }));
     for (let i = 0; i < spans.length; i++) {
       const row = (spans[i] as Row).slice();
@@ -294,6 +372,7 @@ export const unitWriterOf = (
       payloads.add(payload);
       hours.touch(entry.project, row[SPAN.start] as bigint);
       entry.spansChanged = true;
+      entry.earliestStart = minOf(entry.earliestStart, row[SPAN.start] as bigint);
       entry.atHand?.spans.push(row);
     }
   };
@@ -339,14 +418,9 @@ export const unitWriterOf = (
     }
   };
 
-  const writePiece = (
-    mine: Map<string, TouchedTrace>,
-    rows: UnitRows,
-    firstSpan: number,
-    contextsOfEach: number,
-  ): void => {
+  const writePiece = (mine: Map<string, TouchedTrace>, rows: UnitRows, firstSpan: number, room: ContextRoom): void => {
     const [, , , , , logs, metrics, scores, feedback, notes] = rows;
-    writeSpans(mine, rows, firstSpan, contextsOfEach);
+    writeSpans(mine, rows, firstSpan, room);
     for (const [project, ...row] of logs) newLogs.add([nextLog++, projectNumber(project as string), ...row]);
     for (const [project, ...row] of metrics) newMetrics.add([nextPoint++, projectNumber(project as string), ...row]);
     writeScores(mine, scores);
@@ -371,14 +445,17 @@ export const unitWriterOf = (
       const named = new Set(
         pieces.flatMap(([, , traces]) => traces.map(([traceId, project]) => `${traceId}${project}`)),
       );
-      const contextsOfEach = Math.ceil(CONTEXTS_READ / Math.max(1, named.size));
+      const room: ContextRoom = {
+        ofEach: Math.ceil(CONTEXTS_READ / Math.max(1, named.size)),
+        characters: CONTEXT_CHARACTERS_READ.together + CONTEXT_CHARACTERS_READ.ofEach * named.size,
+      };
       try {
         return payloads.unit(() =>
           unit(() => {
             for (const rows of pieces) {
               const [ingestKey, atNs] = rows;
               if (ingestKey !== null && insertKey.run(ingestKey, atNs).changes === 0) return 'duplicate';
-              writePiece(mine, rows, firstSpan, contextsOfEach);
+              writePiece(mine, rows, firstSpan, room);
             }
             for (const [key, entry] of mine) touched.set(key, entry);
             return 'written';

@@ -12,7 +12,9 @@ import { aFeedback, aScore, aSpan, aUnit, SECOND, spanIdOf, T0, traceIdOf } from
 
 /** A file of its own, one transaction a call, and what it says of its traces apart from the numbers that rows have. */
 const aFile = () => {
-  const db = new Database(':memory:');
+  /** What was run since `countStatements`, while it counts. */
+  let run: string[] | undefined;
+  const db = new Database(':memory:', { verbose: (sql) => run?.push(String(sql)) });
   for (const { sql } of migrations) db.exec(sql);
   db.exec(SIGNALS_FILE.standing ?? '');
   const transactions = transactionsOf(db);
@@ -24,6 +26,14 @@ const aFile = () => {
   let nextSpan = 1;
   return {
     clock,
+    /** How many statements that name `words` were run by `work`. */
+    countStatements: (work: () => void, ...words: string[]): number[] => {
+      run = [];
+      work();
+      const found = words.map((word) => run?.filter((sql) => sql.includes(word)).length ?? 0);
+      run = undefined;
+      return found;
+    },
     /** As after a start. */
     reopen: (): void => void (writer = open()),
     msUntilLate: (): number | undefined => writer.msUntilLate(),
@@ -102,6 +112,8 @@ const someSpan = fc.record({
   start: fc.nat(3),
   model: fc.constantFrom('a', 'b', null),
   user: fc.constantFrom('u', 'v', undefined),
+  // Past the number of entries up to which a trace whose start moves is not long.
+  tags: fc.constantFrom(0, 0, 3, 60),
 });
 const someScore = fc.record({
   trace: fc.nat(TRACES - 1),
@@ -118,13 +130,19 @@ type Drawn = {
   readonly feedback: readonly (typeof someFeedback extends fc.Arbitrary<infer T> ? T : never)[];
 };
 
-const spanOf = ({ trace, span, start, model, user }: Drawn['spans'][number]): Span =>
+const tagsOf = (count: number, prefix = 't'): string[] => Array.from({ length: count }, (_, n) => `${prefix}${n}`);
+
+const spanOf = ({ trace, span, start, model, user, tags }: Drawn['spans'][number]): Span =>
   aSpan({
     traceId: traceIdOf(trace),
     spanId: spanIdOf(span),
     startTime: T0 + BigInt(start),
     ...(model === null ? {} : { model }),
-    correlation: { project: 'one', ...(user === undefined ? {} : { userId: user }) },
+    correlation: {
+      project: 'one',
+      ...(user === undefined ? {} : { userId: user }),
+      ...(tags === 0 ? {} : { tags: tagsOf(tags) }),
+    },
   });
 const scoreOf = ({ trace, id, scorer, version, value, at }: Drawn['scores'][number]): Score =>
   aScore({
@@ -410,6 +428,96 @@ describe('SQLite: totals and facets of traces', () => {
       expect(file.spanCounts()).toEqual([40]);
       file.close();
     });
+  });
+
+  const tagged = (trace: number, span: number, tags: readonly string[], start = 0n): Span =>
+    aSpan({
+      traceId: traceIdOf(trace),
+      spanId: spanIdOf(span),
+      startTime: T0 + start,
+      correlation: { tags: [...tags] },
+    });
+
+  it('of a trace whose start moves are moved by a few statements, however many tags it has', () => {
+    const file = aFile();
+    file.write({ spans: [tagged(1, 0, tagsOf(1_000)), tagged(2, 0, tagsOf(1_000))] });
+    const counts = (work: () => void) =>
+      file.countStatements(work, 'DELETE FROM trace_facets', 'INTO trace_facets', 'DELETE FROM facet_values');
+    expect(counts(() => file.write({ spans: [tagged(1, 1, [], -5n)] }))).toEqual([1, 1, 0]);
+    // What leaves is looked for, and nothing else.
+    expect(counts(() => file.write({ spans: [tagged(1, 0, tagsOf(998), -7n)] }))).toEqual([1, 1, 2]);
+    expect(counts(() => file.write({ spans: [tagged(1, 2, [], 5n)] }))).toEqual([0, 0, 0]);
+    expect(counts(() => file.erase(2))).toEqual([1, 0, expect.any(Number)]);
+    expect(file.facets()).toEqual(file.ownFacets());
+    expect(file.facets()).toHaveLength(998 + 3);
+    expect(file.unusedFacets()).toEqual([]);
+    file.close();
+  });
+
+  it('of traces with many tags are late where their start moves, and come with the commit where it stays', () => {
+    const file = aFile();
+    const all = Array.from({ length: 20 }, (_, trace) => trace);
+    const one = (from: number, start: bigint): Partial<SignalBatch> => ({
+      spans: all.map((trace) => tagged(trace, from, [], start)),
+    });
+    file.write({ spans: all.map((trace) => tagged(trace, 0, tagsOf(60))) });
+    file.clock.lookMs = 1_000;
+    file.write(one(1, 0n));
+    expect(file.lateTraces()).toBe(0);
+    file.clock.ms += 10_000;
+    // The first takes all the time that there is.
+    file.write(one(2, -1n));
+    expect(file.lateTraces()).toBe(19);
+    file.clock.lookMs = 0;
+    file.settle();
+    expect(file.spanCounts()).toEqual(all.map(() => 3));
+    expect(file.facets()).toEqual(file.ownFacets());
+    // So may one that is replaced.
+    file.clock.lookMs = 1_000;
+    file.clock.ms += 10_000;
+    file.write(one(2, 1n));
+    expect(file.lateTraces()).toBe(19);
+    file.clock.lookMs = 0;
+    file.settle();
+    expect(file.facets()).toEqual(file.ownFacets());
+    file.close();
+  });
+
+  it('of a trace whose start moves with more than 20,000 tags are late, and others do not wait for them', () => {
+    const file = aFile();
+    file.write({ spans: [tagged(1, 0, tagsOf(20_100)), ...spansOf(2, 1_000, 1_040)] });
+    file.write({ spans: [tagged(1, 1, [], -1n), ...spansOf(2, 1_040, 1_041)] });
+    expect(file.spanCounts()).toEqual([1, 41]);
+    file.settle();
+    expect(file.spanCounts()).toEqual([2, 41]);
+    expect(file.facets()).toEqual(file.ownFacets());
+    file.close();
+  });
+
+  it('of a trace with wide contexts are late by what they hold, and are added up in pieces of half a MiB of them', () => {
+    const file = aFile();
+    const wide = (span: number): Span => tagged(1, span, tagsOf(30, `${span}${'x'.repeat(2_000)}`));
+    const spans = Array.from({ length: 40 }, (_, span) => wide(span));
+    file.write({ spans });
+    file.clock.lookMs = 1_000;
+    file.write({ spans: [wide(40)] });
+    // Uses up the time that there is; the next is late.
+    file.write({ spans: [wide(41)] });
+    expect(file.lateTraces()).toBe(1);
+    file.clock.lookMs = 60;
+    let slices = 0;
+    for (; file.lateTraces() !== 0 && slices < 100; slices++) {
+      file.clock.ms += 10_000;
+      file.settleOne();
+    }
+    // Nine contexts of 60,000 characters each.
+    expect(slices).toBe(5);
+    file.clock.lookMs = 0;
+    const atOnce = aFile();
+    atOnce.write({ spans: [...spans, wide(40), wide(41)] });
+    expect(file.traces()).toEqual(atOnce.traces());
+    file.close();
+    atOnce.close();
   });
 
   it('contexts that no span names any more go with the commit, and of late totals with those', () => {

@@ -115,6 +115,106 @@ describe('SQLite: the contexts of a trace', () => {
   });
 });
 
+describe('SQLite: the contexts of a trace that has very many', () => {
+  /** A trace with as many contexts as spans, each of about `characters`, and how a span more changes them. */
+  const aTrace = (count: number, characters: number) => {
+    const folder = temporaryFolder();
+    const read: string[] = [];
+    const { db } = openDataFile(join(folder.path, 'svc.db'), 2, SIGNALS_FILE);
+    const clock = { ms: 0, lookMs: 0 };
+    const prepare = db.prepare.bind(db);
+    db.prepare = ((sql: string) => {
+      const statement = prepare(sql);
+      const iterate = statement.iterate.bind(statement);
+      if (sql.includes('trace_contexts'))
+        statement.iterate = function* (...args: unknown[]) {
+          for (const row of iterate(...args) as IterableIterator<unknown>) {
+            read.push(sql);
+            yield row;
+          }
+        } as typeof statement.iterate;
+      return statement;
+    }) as typeof db.prepare;
+    const writer = unitWriterOf(db, transactionsOf(db).unit, undefined, () => (clock.ms += clock.lookMs));
+    let next = 1;
+    const write = (runs: readonly string[], from: number): void => {
+      const spans = runs.map((run, n) => ofRun(run, from + n));
+      writer.write(
+        [...encodeUnit(aUnit({ spans }), 0n)].map(({ rows }) => rows),
+        next,
+      );
+      writer.finish();
+      next += spans.length;
+    };
+    const runOf = (n: number): string => `run ${n} ${'x'.repeat(characters)}`;
+    write(
+      Array.from({ length: count }, (_, n) => runOf(n)),
+      0,
+    );
+    return {
+      clock,
+      /** @returns how many contexts are read for a span of this run, and how many are kept then */
+      add: (run: number, span: number): unknown[] => {
+        read.length = 0;
+        write([runOf(run)], span);
+        return [read.length, db.prepare('SELECT count(*) FROM trace_contexts').pluck().get()];
+      },
+      settle: (): unknown => {
+        while (writer.msUntilLate() !== undefined) {
+          clock.ms += 10_000;
+          writer.settleLate();
+        }
+        return db.prepare('SELECT span_count, run_id FROM traces').raw().get();
+      },
+      close: () => {
+        db.close();
+        folder.remove();
+      },
+    };
+  };
+
+  it('are read sixteen at once, and the rest where one is not among them', () => {
+    const trace = aTrace(100, 0);
+    expect(trace.add(99, 200)).toEqual([16, 100]);
+    expect(trace.add(84, 201)).toEqual([16, 100]);
+    expect(trace.add(83, 202)).toEqual([100, 100]);
+    expect(trace.add(0, 203)).toEqual([100, 100]);
+    expect(trace.add(100, 204)).toEqual([100, 101]);
+    expect(trace.settle()).toEqual([105, 'run 0 ']);
+    trace.close();
+  });
+
+  it('are read up to 4 MiB, and one that is not among those is kept a second time', () => {
+    const trace = aTrace(300, 40_000);
+    // A hundred and four and what fills the last of the room, and 1 KiB for the trace.
+    const most = Math.ceil((4 * 1024 * 1024 + 1024) / 40_008);
+    const [read, kept] = trace.add(299 - most + 2, 400);
+    expect([read, kept]).toEqual([most, 300]);
+    expect(trace.add(0, 401)).toEqual([most, 301]);
+    expect(trace.add(0, 402)).toEqual([16, 301]);
+    expect(trace.settle()).toEqual([303, expect.stringMatching(/^run 0 /)]);
+    trace.close();
+  });
+
+  it('are not read beyond sixteen where long traces took all of their time', () => {
+    const trace = aTrace(100, 0);
+    trace.clock.lookMs = 10_000;
+    expect(trace.add(0, 200)).toEqual([100, 100]);
+    trace.clock.lookMs = 0;
+    expect(trace.add(0, 201)).toEqual([16, 101]);
+    expect(trace.add(0, 202)).toEqual([16, 101]);
+    expect(trace.settle()).toEqual([103, 'run 0 ']);
+    trace.close();
+  });
+
+  it('are not read at all where even few of them are too much', () => {
+    const trace = aTrace(40, 400_000);
+    expect(trace.add(39, 200)).toEqual([11, 41]);
+    expect(trace.settle()).toEqual([41, expect.stringMatching(/^run 0 /)]);
+    trace.close();
+  });
+});
+
 describe('SQLite: a value of a facet', () => {
   it('that a trace lets go of stays when another trace brings it in the same transaction', async () => {
     const folder = temporaryFolder();
