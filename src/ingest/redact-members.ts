@@ -22,7 +22,7 @@ const LETTER_U = 0x75;
 const HEX_DIGITS = 4;
 
 /** What may stand behind a backslash, beside `u`. */
-const escaped: ReadonlySet<number> = new Set([...'"\\/bfnrt'].map((letter) => letter.charCodeAt(0)));
+const escaped: ReadonlySet<number> = new Set(Buffer.from('"\\/bfnrt'));
 const isHexDigit = (code: number): boolean => isDigit(code) || ((code | 0x20) >= 0x61 && (code | 0x20) <= 0x66);
 
 /** The end of the escape whose backslash stands at `start`; -1 where it is none. */

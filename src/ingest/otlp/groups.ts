@@ -65,9 +65,11 @@ export const parseRequest = (
 const sizeOf = (value: Json): number => {
   if (typeof value === 'string') return value.length;
   if (typeof value !== 'object' || value === null) return 8;
+  if (Array.isArray(value))
+    return (value as readonly Json[]).reduce((size: number, item) => size + 1 + sizeOf(item), 2);
+  const object = value as JsonObject;
   let size = 2;
-  if (Array.isArray(value)) for (const item of value as readonly Json[]) size += 1 + sizeOf(item);
-  else for (const name in value) size += name.length + sizeOf((value as JsonObject)[name] as Json);
+  for (const name in object) size += name.length + sizeOf(object[name] as Json);
   return size;
 };
 

@@ -128,7 +128,7 @@ describe('SQLite: the contexts of a trace that has very many', () => {
       const iterate = statement.iterate.bind(statement);
       if (sql.includes('trace_contexts'))
         statement.iterate = function* (...args: unknown[]) {
-          for (const row of iterate(...args) as IterableIterator<unknown>) {
+          for (const row of iterate(...args)) {
             read.push(sql);
             yield row;
           }
