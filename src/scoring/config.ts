@@ -30,11 +30,24 @@ export const configKeys = [
 ] as const satisfies readonly (keyof ScorerConfig)[];
 export type ConfigKey = (typeof configKeys)[number];
 
+/** Of the strings in `config.contains`: each answer is searched for all of them. */
+export const containsBounds = { strings: 1000, characters: 100_000 } as const;
+
 const SHOWN_CHARACTERS = 64;
+
+const findContainsFault = (contains: NonNullable<ScorerConfig['contains']>): string | undefined => {
+  const strings = [contains].flat();
+  if (strings.length > containsBounds.strings)
+    return `has ${strings.length} strings, more than ${containsBounds.strings}: name fewer, or score the rest in another request`;
+  const characters = strings.reduce((sum, { length }) => sum + length, 0);
+  if (characters > containsBounds.characters)
+    return `has ${characters} characters in all, more than ${containsBounds.characters}: name fewer or shorter strings, or score the rest in another request`;
+  return undefined;
+};
 
 /**
  * Takes the configuration of a request, whose known keys the interface document has checked. `null` is absent.
- * @returns `invalid_parameter` naming the first key that no scorer reads
+ * @returns `invalid_parameter` naming the first key that no scorer reads, or `contains` where it is over `containsBounds`
  */
 export const readScorerConfig = (given: Readonly<Record<string, unknown>>): Result<ScorerConfig> => {
   const config: Record<string, unknown> = {};
@@ -52,5 +65,12 @@ export const readScorerConfig = (given: Readonly<Record<string, unknown>>): Resu
     }
     if (value !== null) config[key] = value;
   }
+  const { contains }: ScorerConfig = config;
+  const fault = contains === undefined ? undefined : findContainsFault(contains);
+  if (fault !== undefined)
+    return {
+      ok: false,
+      failure: { code: 'invalid_parameter', message: `\`config.contains\` ${fault}`, field: 'config.contains' },
+    };
   return { ok: true, value: config };
 };

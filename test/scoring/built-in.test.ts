@@ -6,7 +6,7 @@ import {
   type RunUnderScore,
   type Verdict,
 } from '../../src/scoring/built-in.ts';
-import { configKeys, readScorerConfig, type ScorerConfig } from '../../src/scoring/config.ts';
+import { configKeys, containsBounds, readScorerConfig, type ScorerConfig } from '../../src/scoring/config.ts';
 import type { StoredSpan } from '../../src/store/signals/query.ts';
 import { aRoot, aRun, aSpan, aTool, answering } from './a-run.ts';
 
@@ -547,6 +547,29 @@ describe('scorer config', () => {
     expect(read).toMatchObject({ ok: false, failure: { code: 'invalid_parameter', field: 'config.max_seconds' } });
     expect(read.ok ? '' : read.failure.message).toContain('"max_seconds"');
     expect(readScorerConfig(JSON.parse('{"__proto__": 1}')).ok).toBe(false);
+  });
+
+  it('requires at most a thousand strings, of a hundred thousand characters together', () => {
+    const refusal = (contains: string | readonly string[]) => {
+      const read = readScorerConfig({ contains });
+      return read.ok ? 'taken' : read.failure;
+    };
+    const strings = (count: number, characters = 1) => Array.from({ length: count }, () => 'x'.repeat(characters));
+    expect(refusal(strings(containsBounds.strings))).toBe('taken');
+    expect(refusal(strings(containsBounds.strings + 1))).toEqual({
+      code: 'invalid_parameter',
+      message: '`config.contains` has 1001 strings, more than 1000: name fewer, or score the rest in another request',
+      field: 'config.contains',
+    });
+    expect(refusal(strings(containsBounds.strings, 100))).toBe('taken');
+    expect(refusal([...strings(999, 100), 'x'.repeat(101)])).toEqual({
+      code: 'invalid_parameter',
+      message:
+        '`config.contains` has 100001 characters in all, more than 100000: name fewer or shorter strings, or score the rest in another request',
+      field: 'config.contains',
+    });
+    expect(refusal('x'.repeat(containsBounds.characters))).toBe('taken');
+    expect(refusal('x'.repeat(containsBounds.characters + 1))).toMatchObject({ code: 'invalid_parameter' });
   });
 
   it('null is absent', () =>
