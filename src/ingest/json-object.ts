@@ -42,11 +42,10 @@ export const isOurs = (object: object): object is MutableJsonObject => Object.ge
 /** The same for the attributes of a signal. */
 export const newAttributes = (): MutableJsonObject => new ManyKeys(false);
 
-/**
- * Longest name of an attribute or a member, in characters. V8 hashes a longer text by its length alone: thousands of one length are compared
- * with one another, at each object that has them.
- */
-export const LONGEST_NAME = 16_383;
+/** Of a longer text V8 hashes the length alone: a set of many such compares each of them with each. In characters. */
+export const LONGEST_HASHED = 16_383;
+/** Longest name of an attribute or a member, in characters: objects that have thousands of longer ones would compare them. */
+const LONGEST_NAME = LONGEST_HASHED;
 
 /** @throws Refusal `payload_too_large` for a name that is too long */
 export const checkName = (name: string): void => {

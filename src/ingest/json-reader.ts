@@ -2,7 +2,7 @@ import { isAscii, isUtf8 } from 'node:buffer';
 import { Refusal } from '../model/failure.ts';
 import type { Json } from '../model/json.ts';
 import { ByteCache, type Sliceable, words } from './words.ts';
-import { checkName, type MutableJsonObject, newJsonObject, setMember } from './json-object.ts';
+import { type MutableJsonObject, newJsonObject, setMember } from './json-object.ts';
 import { type KeyCount, MOST_KEYS_OF_ONE, tooManyKeysOfOne } from './keys.ts';
 
 /** What one JSON text may hold. Counted while reading, before anything is built. */
@@ -634,7 +634,6 @@ export class JsonReader {
               keys.add();
               keys.names.add(name);
             }
-            checkName(name);
             setMember(object, name, this.value());
           } while (this.moreMembers());
         }

@@ -1,70 +1,54 @@
 import { createHash } from 'node:crypto';
 import type { Json, JsonObject } from '../model/json.ts';
 import { fieldShapes, rows } from './mapping/table.ts';
-import { findMembers } from './redact-members.ts';
+import { LONGEST_HASHED } from './json-object.ts';
+import { parseInner } from './mapping/read-value.ts';
 
 /** Stands where a value stood. */
 export const REDACTED = '[redacted]';
 
 /** Members of an object attribute, or of its JSON text, from which a text field is lifted. */
-const liftedMembers: ReadonlySet<string> = new Set(
-  rows.flatMap(({ field, members = [] }) =>
-    fieldShapes[field] === 'text'
-      ? members.flatMap(([name, ...deeper]) => (deeper.length === 0 ? (name ?? []) : []))
-      : [],
+export const liftedMembers: readonly string[] = [
+  ...new Set(
+    rows.flatMap(({ field, members = [] }) =>
+      fieldShapes[field] === 'text'
+        ? members.flatMap(([name, ...deeper]) => (deeper.length === 0 ? (name ?? []) : []))
+        : [],
+    ),
   ),
-);
+];
 
-/** As much JSON text in an attribute, in characters, is parsed where fields are lifted. @see parseInner */
-const LONGEST_LIFTED_FROM = 65_536;
-/** What stands in JSON text for a redacted value is no longer than this, each letter of it as an escape. */
-const LONGEST_REDACTED_JSON = 6 * REDACTED.length + 2;
-
-const membersOf = (text: string): ReadonlyMap<string, string> | undefined =>
-  text.startsWith('{') && text.length <= LONGEST_LIFTED_FROM ? findMembers(text, liftedMembers) : undefined;
-
-const isRedacted = (json: string): boolean => json.length <= LONGEST_REDACTED_JSON && JSON.parse(json) === REDACTED;
-
-/** Members that were redacted inside of JSON text. */
-const removedFromText = (before: string, after: string): readonly Json[] => {
-  const redacted = [...(membersOf(after) ?? [])].filter(([, json]) => isRedacted(json));
-  if (redacted.length === 0) return [];
-  const from = membersOf(before);
-  return redacted.flatMap(([name]) => {
-    const json = from?.get(name);
-    return json === undefined ? [] : [JSON.parse(json) as Json];
-  });
+const objectOf = (value: Json): JsonObject | undefined => {
+  const object = typeof value === 'string' && value.startsWith('{') ? parseInner(value) : value;
+  return typeof object === 'object' && object !== null && !Array.isArray(object) ? (object as JsonObject) : undefined;
 };
-
-const isObject = (value: Json | undefined): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-const removedFromObject = (before: JsonObject, after: JsonObject): readonly Json[] =>
-  [...liftedMembers].flatMap((name) =>
-    Object.hasOwn(before, name) && after[name] === REDACTED ? [before[name] as Json] : [],
-  );
 
 /**
  * Finds the values of an attribute map from which fields may have been lifted and which are redacted now: attributes, and members
  * of attributes.
  * @param before the map as it was sent
  * @param after the same map, redacted
+ * @param members those of `liftedMembers` that are redacted. Where there are none, as by default, no text is parsed
  */
-export const removedFrom = (before: JsonObject, after: JsonObject): readonly Json[] => {
+export const removedFrom = (before: JsonObject, after: JsonObject, members: readonly string[]): readonly Json[] => {
   if (before === after) return [];
   const removed: Json[] = [];
   for (const key in after) {
     const [was, is] = [before[key], after[key]];
-    if (was === undefined || was === is) continue;
-    if (is === REDACTED) removed.push(was);
-    else if (typeof was === 'string' && typeof is === 'string') removed.push(...removedFromText(was, is));
-    else if (isObject(was) && isObject(is)) removed.push(...removedFromObject(was, is));
+    if (was === undefined || is === undefined || was === is) continue;
+    if (is === REDACTED) {
+      removed.push(was);
+      continue;
+    }
+    if (members.length === 0) continue;
+    const [from, to] = [objectOf(was), objectOf(is)];
+    if (from === undefined || to === undefined) continue;
+    for (const name of members)
+      if (Object.hasOwn(from, name) && to[name] === REDACTED) removed.push(from[name] as Json);
   }
   return removed;
 };
 
-/** Of longer texts V8 hashes the length alone: a set of many such compares each of them with each. */
-const LONGEST_HASHED = 16_383;
 /** A number's text is no longer. */
 const LONGEST_NUMBER = 25;
 

@@ -5,7 +5,7 @@ import type { Correlation, Span } from '../model/span.ts';
 import { type MutableJsonObject, newJsonObject } from './json-object.ts';
 import { detached } from './detached.ts';
 import { createKeyRule, type HashableIdentifier } from './redact-keys.ts';
-import { findRepeated, REDACTED, removedFrom } from './redact-lifted.ts';
+import { findRepeated, liftedMembers, REDACTED, removedFrom } from './redact-lifted.ts';
 import { createTextRedactor } from './redact-text.ts';
 
 export { REDACTED };
@@ -65,6 +65,9 @@ export const createRedactor = (settings: RedactionSettings = {}): ((batch: Signa
   if (identifiers.length > 0 && hashKey === '')
     throw new RangeError('redaction.hash_identifiers needs redaction.hash_key, a secret that the hashes are made with');
   const verdictOf = createKeyRule(settings.keys ?? [], identifiers);
+  const redactedMembers = liftedMembers.filter((name) => verdictOf(name) === 'redact');
+  const removedBetween = (before: JsonObject, after: JsonObject): readonly Json[] =>
+    removedFrom(before, after, redactedMembers);
   const hashOf = createIdentifierHash(hashKey);
   const text = createTextRedactor(verdictOf, hashOf);
 
@@ -134,7 +137,7 @@ export const createRedactor = (settings: RedactionSettings = {}): ((batch: Signa
   const removedFromSharedMap = (before: JsonObject, after: JsonObject): readonly Json[] => {
     let removed = removedFromShared.get(after);
     if (removed === undefined) {
-      removed = removedFrom(before, after);
+      removed = removedBetween(before, after);
       removedFromShared.set(after, removed);
     }
     return removed;
@@ -165,13 +168,15 @@ export const createRedactor = (settings: RedactionSettings = {}): ((batch: Signa
       ...(of.output !== undefined && { output: of.output }),
     });
     return withoutLifted(changed, [
-      ...removedFrom(before.attributes, after.attributes),
+      ...removedBetween(before.attributes, after.attributes),
       ...(after.sharedAttributes === undefined
         ? []
         : removedFromSharedMap(before.sharedAttributes ?? {}, after.sharedAttributes)),
-      ...removedFrom(payloads(before), payloads(after)),
+      ...removedBetween(payloads(before), payloads(after)),
       // An error's message may come from an exception event.
-      ...before.events.flatMap((event, index) => removedFrom(event.attributes, after.events[index]?.attributes ?? {})),
+      ...before.events.flatMap((event, index) =>
+        removedBetween(event.attributes, after.events[index]?.attributes ?? {}),
+      ),
     ]);
   };
 
@@ -187,7 +192,7 @@ export const createRedactor = (settings: RedactionSettings = {}): ((batch: Signa
       attributes: attributes(before.attributes),
       correlation: correlation(before.correlation),
     };
-    return withoutLifted(changedIn(before, after), removedFrom(before.attributes, after.attributes));
+    return withoutLifted(changedIn(before, after), removedBetween(before.attributes, after.attributes));
   };
 
   const metric = (before: MetricPoint): MetricPoint => {
@@ -198,7 +203,7 @@ export const createRedactor = (settings: RedactionSettings = {}): ((batch: Signa
         changedIn(exemplar, { attributes: attributes(exemplar.attributes) }),
       ),
     };
-    return withoutLifted(changedIn(before, after), removedFrom(before.attributes, after.attributes));
+    return withoutLifted(changedIn(before, after), removedBetween(before.attributes, after.attributes));
   };
 
   const score = (before: Score): Score =>

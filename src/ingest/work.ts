@@ -134,7 +134,7 @@ const FARTHEST = 1_024;
 /** How many places it has when a name comes beside those before: half as many again as it needs, and some. */
 const placesWith = (places: number, name: string): number => {
   const first = name.charCodeAt(0);
-  if (first < DIGIT_0 || first > DIGIT_9 || Number.isNaN(first) || !INDEX.test(name)) return places;
+  if (first < DIGIT_0 || first > DIGIT_9 || !INDEX.test(name)) return places;
   const index = Number(name);
   return index < places || index - places >= FARTHEST ? places : index + (index >> 1) + 16;
 };
@@ -166,6 +166,17 @@ export class WorkCount {
     for (const element of elements) this.element(element);
     this.check();
     return this.work - before;
+  }
+
+  /**
+   * Counts the body of a call that brings no signals, as the payload of one.
+   * @throws Refusal `payload_too_large`
+   */
+  addPayload(bytes: number, value: Json, most: number): void {
+    this.most = this.work + most;
+    this.work += bytes * WORK.byte + WORK.span;
+    this.payload(value);
+    this.check();
   }
 
   private check(): void {

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { findRepeated, REDACTED, removedFrom } from '../../src/ingest/redact-lifted.ts';
+import { findRepeated, liftedMembers, REDACTED, removedFrom } from '../../src/ingest/redact-lifted.ts';
 import type { Json, JsonObject } from '../../src/model/json.ts';
 
 describe('what fields may have been lifted from', () => {
@@ -21,7 +21,14 @@ describe('what fields may have been lifted from', () => {
       [],
     ],
     ['nothing that was hashed', { m: '{"user_id":"x"}' }, { m: 'ab12' }, []],
-  ])('%s', (_name, before, after, expected) => expect(removedFrom(before, after)).toEqual(expected));
+  ])('%s', (_name, before, after, expected) => expect(removedFrom(before, after, liftedMembers)).toEqual(expected));
+
+  it('nothing inside of attributes where no such member is redacted', () => {
+    const before = { m: '{"user_id":1}', o: { user_id: 2 }, token: 3 };
+    const after = { m: `{"user_id":"${REDACTED}"}`, o: { user_id: REDACTED }, token: REDACTED };
+    expect(removedFrom(before, after, [])).toEqual([3]);
+    expect(removedFrom(before, after, ['user_id'])).toEqual([1, 2, 3]);
+  });
 });
 
 describe('a text repeats a removed value', () => {

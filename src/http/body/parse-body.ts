@@ -2,8 +2,6 @@ import { parseCounted } from '../../ingest/json-text.ts';
 import { KeyCount, mostKeys } from '../../ingest/keys.ts';
 import { jsonBoundsWithin, WorkCount } from '../../ingest/work.ts';
 import type { Json } from '../../model/json.ts';
-import { emptyBatch } from '../../model/signal.ts';
-import { carrierOf } from '../../scoring/redact-item.ts';
 
 /** Members of the body itself are those that the call names. */
 const CALL_DEPTH = 1;
@@ -22,6 +20,6 @@ const CALL_DEPTH = 1;
 export const parseBody = (bytes: Uint8Array, receivedBytes: number, maxWork: number): Json => {
   const keys = new KeyCount(mostKeys(receivedBytes));
   const body = parseCounted(bytes, jsonBoundsWithin(bytes.length, maxWork), keys, CALL_DEPTH);
-  new WorkCount().add(bytes.length, [{ batch: { ...emptyBatch, spans: [carrierOf({ input: body })] } }], maxWork);
+  new WorkCount().addPayload(bytes.length, body, maxWork);
   return body;
 };

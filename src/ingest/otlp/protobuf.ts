@@ -286,9 +286,10 @@ class TracesReader {
     const { wire, mapper } = this;
     while (wire.pos < end) {
       const tag = wire.tag(end);
-      if (mapper.draft.statusMessage !== '') this.count();
-      if (tag === 0x12) mapper.draft.statusMessage = wire.text(wire.length(end));
-      else if (tag === 0x18) mapper.draft.statusCode = wire.varint(end);
+      if (tag === 0x12) {
+        if (mapper.draft.statusMessage !== '') this.count();
+        mapper.draft.statusMessage = wire.text(wire.length(end));
+      } else if (tag === 0x18) mapper.draft.statusCode = wire.varint(end);
       else wire.skip(tag, end);
     }
   }

@@ -245,26 +245,15 @@ const stepKinds = {
 const hasKnownKind = (step: unknown): step is StepDocument =>
   isRecord(step) && typeof step['kind'] === 'string' && Object.hasOwn(stepKinds, step['kind']);
 
-/** As much of a JSON pointer as leads to a field of a step. */
-const FIELD_OF_STEP = /^(?:\/[^/]*){0,3}/;
+/** The start of a JSON pointer, as far as to a field of a step, or to a member of the document. */
+const PLACE = /^\/steps\/\d+\/[^/]+|^\/[^/]+/;
 
 /**
- * What is misshapen: the members of the document, its steps and their fields, as JSON pointers. A set, because it is asked for each
- * field of each step, and there may be an error for each line of one.
+ * The fields of steps, and the members of the document, in which something is wrong. A set, because it is asked for each field of
+ * each step, and there may be an error for each line of one.
  */
-const misshapenOf = (errors: readonly ErrorObject[]): ReadonlySet<string> => {
-  const misshapen = new Set<string>();
-  let last = '';
-  for (const { instancePath } of errors) {
-    // Most errors are below the same field as the one before.
-    if (last !== '' && instancePath.startsWith(last) && instancePath[last.length] === '/') continue;
-    const [field = ''] = FIELD_OF_STEP.exec(instancePath) ?? [];
-    last = field.split('/').length === 4 ? field : '';
-    // What holds a known one is known.
-    for (let at = field; at !== '' && !misshapen.has(at); at = at.slice(0, at.lastIndexOf('/'))) misshapen.add(at);
-  }
-  return misshapen;
-};
+const misshapenOf = (errors: readonly ErrorObject[]): ReadonlySet<string> =>
+  new Set(errors.map(({ instancePath }) => PLACE.exec(instancePath)?.[0] ?? ''));
 
 const check = (document: unknown, inputSchema: 'judged' | 'taken', faults: FaultList): void => {
   const { report } = faults;

@@ -1,6 +1,6 @@
 /**
  * What is read of a trace for its totals: all of its spans, where one was added or changed, and all that was said of it. A trace of which more
- * than `ofTrace` of them are read is long, and so is each beyond what one commit reads: `together`, and `ofEach` for each of its traces. A
+ * than `ofTrace` of them are read, what else is written anew of it included, is long, and so is each beyond what one commit reads: `together`, and `ofEach` for each of its traces. A
  * body of some kilobytes can name many such traces: the totals of long ones may be brought up after the commit (*late totals*).
  */
 const FEW = { ofTrace: 32, together: 4_096, ofEach: 4 } as const;

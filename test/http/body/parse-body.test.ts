@@ -4,8 +4,6 @@ import { parseJsonText } from '../../../src/ingest/json-text.ts';
 import { MOST_KEYS_OF_ONE, MOST_NAMES, mostKeys } from '../../../src/ingest/keys.ts';
 import { mostWork, WorkCount } from '../../../src/ingest/work.ts';
 import { Refusal } from '../../../src/model/failure.ts';
-import { emptyBatch } from '../../../src/model/signal.ts';
-import { carrierOf } from '../../../src/scoring/redact-item.ts';
 
 const MOST_SIGNALS = 10_000;
 const MIB = 1024 * 1024;
@@ -68,8 +66,9 @@ describe('the work of the body of a call', () => {
   const mostOf = (text: (count: number) => string): number => {
     const workOf = (count: number): number => {
       const body = Buffer.from(text(count));
-      const span = carrierOf({ input: parseJsonText(body) });
-      return new WorkCount().add(body.length, [{ batch: { ...emptyBatch, spans: [span] } }], Number.POSITIVE_INFINITY);
+      const counted = new WorkCount();
+      counted.addPayload(body.length, parseJsonText(body), Number.POSITIVE_INFINITY);
+      return counted.work;
     };
     const [none, some] = [workOf(0), workOf(10_000)];
     return ((mostWork(0, MOST_SIGNALS) - none) / (some - none)) * 10_000;
