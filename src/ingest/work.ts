@@ -42,6 +42,8 @@ export const WORK = {
   container: 750,
   /** A text, number or word in a list. */
   item: 250,
+  /** A number that is no whole one, or larger than every whole one below it is exact: to read it and to write it takes longer. */
+  decimal: 400,
   /** A tag of a span: also those of a trace are read and written with it. */
   tag: 600,
   /** A place of the array in which V8 keeps members whose names are numbers, in each thread. */
@@ -403,7 +405,9 @@ export class WorkCount {
   /** What a value holds, itself aside. */
   private inside(value: Json, character: number): void {
     if (typeof value === 'string') this.text(value, character);
-    else if (typeof value === 'object' && value !== null) {
+    else if (typeof value === 'number') {
+      if (!Number.isSafeInteger(value)) this.work += WORK.decimal;
+    } else if (typeof value === 'object' && value !== null) {
       this.work += WORK.container;
       if (!Array.isArray(value)) this.members(value as JsonObject, character);
       else {

@@ -3,7 +3,8 @@ import { payloadText } from '../model/signal.ts';
 import type { TraceDetail } from '../store/signals/query.ts';
 import type { Answer } from './answer.ts';
 import { canonicalJson } from '../model/canonical-json.ts';
-import type { ConfigKey, ScorerConfig } from './config.ts';
+import { comparable, ExpectedAnswer, parsed, type PreparedConfig } from './comparison.ts';
+import type { ConfigKey } from './config.ts';
 import { findRefusal } from './refusal.ts';
 import { findSecret } from './secret.ts';
 import { toolKinds } from '../model/span.ts';
@@ -36,7 +37,7 @@ export type BuiltInScorer = {
   readonly readsExpected?: true;
   /** It says whether the run did what it should, which of a cancelled run nobody can say: it gets no score. */
   readonly judgesSuccess?: true;
-  readonly score: (run: RunUnderScore, config: ScorerConfig) => Verdict;
+  readonly score: (run: RunUnderScore, config: PreparedConfig) => Verdict;
 };
 
 const SHOWN_NAMES = 10;
@@ -62,43 +63,8 @@ const lacks = (key: ConfigKey): Verdict => decline(`\`config.${key}\` is not set
 
 const hasWords = (answer: Answer | undefined): answer is Answer => answer !== undefined && answer.text.trim() !== '';
 
-/** How texts are compared: without the white space around them, composed alike, and in any case unless asked otherwise. */
-const comparable = (text: string, config: ScorerConfig): string => {
-  const trimmed = text.normalize('NFC').trim();
-  return config.case_sensitive === true ? trimmed : trimmed.toLowerCase();
-};
-
-const expectedOf = (run: RunUnderScore, config: ScorerConfig): Json | undefined => config.expected ?? run.captured;
-
-const parsed = (text: string): Json | undefined => {
-  try {
-    return JSON.parse(text) as Json;
-  } catch {
-    return undefined;
-  }
-};
-
-/** A value as data, where it is data: not a text in words. */
-const asData = (value: Json): Json | undefined => {
-  if (typeof value !== 'string') return value;
-  const first = value.trimStart()[0];
-  return first === '{' || first === '[' ? parsed(value) : undefined;
-};
-
-const equals = (answer: Answer, expected: Json, config: ScorerConfig): boolean => {
-  if (comparable(answer.text, config) === comparable(payloadText(expected), config)) return true;
-  const wanted = asData(expected);
-  if (wanted === undefined) return false;
-  // `42` may be answered as a number or as its digits; an object in any order of its keys.
-  const given = typeof answer.payload === 'string' ? parsed(answer.text) : answer.payload;
-  const said = given === undefined ? undefined : [given, parsed(answer.text)];
-  return (
-    said?.some(
-      (value) =>
-        value !== undefined && comparable(canonicalJson(value), config) === comparable(canonicalJson(wanted), config),
-    ) ?? false
-  );
-};
+const expectedOf = (run: RunUnderScore, config: PreparedConfig): ExpectedAnswer | undefined =>
+  config.expected ?? (run.captured === undefined ? undefined : new ExpectedAnswer(run.captured, config));
 
 /**
  * The thirteen deterministic scorers, in the order of their listing. No model is called, no clock is read: the same run, expected
@@ -154,7 +120,7 @@ export const builtInScorers: readonly BuiltInScorer[] = [
       if (expected === undefined)
         return decline('there is no expected answer: set `config.expected`, or capture the run with one');
       if (!hasWords(run.answer)) return fail(NO_ANSWER);
-      return equals(run.answer, expected, config)
+      return expected.equals(run.answer)
         ? pass('the answer equals the expected one')
         : fail('the answer differs from the expected one');
     },
@@ -171,13 +137,12 @@ export const builtInScorers: readonly BuiltInScorer[] = [
     readsExpected: true,
     score: (run, config) => {
       const expected = expectedOf(run, config);
-      const required = config.contains ?? (expected === undefined ? undefined : payloadText(expected));
-      if (required === undefined)
+      const wanted = config.contains ?? (expected === undefined ? undefined : [expected.text()]);
+      if (wanted === undefined)
         return decline('no string is required: set `config.contains`, or capture the run with an expected answer');
       if (!hasWords(run.answer)) return fail(NO_ANSWER);
       const text = comparable(run.answer.text, config);
-      const wanted = typeof required === 'string' ? [required] : required;
-      const missing = wanted.filter((part) => !text.includes(comparable(part, config)));
+      const missing = wanted.filter((part) => !text.includes(part));
       if (missing.length === 0) return pass(`the answer contains ${counted(wanted.length, 'required string')}`);
       return fail(`the answer lacks ${missing.length} of ${counted(wanted.length, 'required string')}`);
     },

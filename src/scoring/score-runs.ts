@@ -8,7 +8,8 @@ import type { SignalStore } from '../store/signals/signal-store.ts';
 import { findAnswer, findInput } from './answer.ts';
 import { type BuiltInScorer, builtInScorers, defaultScorers, findBuiltIn, type RunUnderScore } from './built-in.ts';
 import { createCompactList } from './compact-list.ts';
-import { readScorerConfig, type ScorerConfig } from './config.ts';
+import { type PreparedConfig, prepareConfig } from './comparison.ts';
+import { readScorerConfig } from './config.ts';
 import { type Judge, NO_TIME_LEFT } from './judge.ts';
 import { JUDGED_MAX, JUDGED_MIN } from './judge-reply.ts';
 import { keepScoreId, offlineScoreId } from './score-id.ts';
@@ -199,7 +200,7 @@ export const createScoring = ({ store, pipeline, judge, clock, requestTimeoutSec
     traceId: string,
     project: string,
     { builtIn, judged }: ScorerIds,
-    config: ScorerConfig,
+    config: PreparedConfig,
   ): Promise<Loaded | undefined> => {
     const payloads = judged.length > 0 || builtIn.some(({ reads }) => reads === 'payloads');
     const detail = await store.findTrace(traceId, [project], payloads);
@@ -243,7 +244,7 @@ export const createScoring = ({ store, pipeline, judge, clock, requestTimeoutSec
       const scorers = chooseScorers(request.scorers, judge);
       const read = readScorerConfig(request.config);
       if (!read.ok) return refuse(read.failure);
-      const config = read.value;
+      const config = prepareConfig(read.value);
       const { project, dryRun } = request;
       const most = boundRuns(request, scorers.judged.length, judge, requestTimeoutSeconds);
       const ids = [...scorers.builtIn.map(({ id }) => id), ...scorers.judged];
@@ -312,7 +313,7 @@ export const createScoring = ({ store, pipeline, judge, clock, requestTimeoutSec
           return;
         }
         const input = findInput(run);
-        const expected = config.expected ?? run.captured;
+        const expected = config.expected?.value ?? run.captured;
         for (const criterion of scorers.judged) {
           const verdict = await judge.ask(
             criterion,

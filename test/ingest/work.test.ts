@@ -57,6 +57,9 @@ describe('Issue "Nothing brings it down", 6: work is bounded by what a body may 
   it('what is inside of values is work', () => {
     expect(ofAttributes({ a: 'text' })).toBe(named('a') + 4 * WORK.character);
     expect(ofAttributes({ a: [1, [], null] })).toBe(named('a') + 2 * WORK.container + 3 * WORK.item);
+    expect(ofAttributes({ a: [0.5, 2 ** 53, 2 ** 53 - 1] })).toBe(
+      named('a') + WORK.container + 3 * WORK.item + 2 * WORK.decimal,
+    );
     expect(ofAttributes({ a: { bc: 'x' } })).toBe(named('a') + WORK.container + named('bc') + WORK.character);
   });
   it('names in a text that holds JSON are work, wherever redaction looks at it', () => {

@@ -6,6 +6,7 @@ import {
   type RunUnderScore,
   type Verdict,
 } from '../../src/scoring/built-in.ts';
+import { prepareConfig } from '../../src/scoring/comparison.ts';
 import { configKeys, containsBounds, readScorerConfig, type ScorerConfig } from '../../src/scoring/config.ts';
 import type { StoredSpan } from '../../src/store/signals/query.ts';
 import { aRoot, aRun, aSpan, aTool, answering } from './a-run.ts';
@@ -13,7 +14,7 @@ import { aRoot, aRun, aSpan, aTool, answering } from './a-run.ts';
 const score = (id: string, run: RunUnderScore, config: ScorerConfig = {}): Verdict => {
   const scorer = findBuiltIn(id);
   if (scorer === undefined) throw new Error(`no scorer ${id}`);
-  return scorer.score(run, config);
+  return scorer.score(run, prepareConfig(config));
 };
 const PASS = 1;
 const FAIL = 0;

@@ -10,9 +10,10 @@ const filledAt = (text: string, unit: string, separator: string, bytes: number):
   return filled(head, unit, separator, tail, bytes);
 };
 
-/** More values are refused by their count. */
-const MOST_VALUES = 1_800_000;
-const mostOf = (number: string, bytes: number): number => Math.min(bytes, MOST_VALUES * (number.length + 1));
+/** More values are refused by their count, or by their work. */
+const MOST_VALUES = { small: 1_800_000, inInput: { '0.1': 740_000, '1e99': 735_000 } as Record<string, number> };
+const mostOf = (number: string, bytes: number, values = MOST_VALUES.small): number =>
+  Math.min(bytes, values * (number.length + 1));
 
 /** Bodies of what is dear to read in JSON itself: escapes, and numbers that are no short integers. */
 export const jsonBodies: readonly HostileBody[] = [
@@ -63,7 +64,8 @@ export const jsonBodies: readonly HostileBody[] = [
       ...native,
       name: `JSON: an input of ${number}`,
       answer: 200,
-      make: (bytes) => filled(inSpan(',"input":['), number, ',', ']}]}', mostOf(number, bytes)),
+      make: (bytes) =>
+        filled(inSpan(',"input":['), number, ',', ']}]}', mostOf(number, bytes, MOST_VALUES.inInput[number])),
     }),
     zipped({
       ...traces,
@@ -72,4 +74,12 @@ export const jsonBodies: readonly HostileBody[] = [
       make: (bytes) => filledAt('{"resourceSpans":[],"x":[#]}', number, ',', mostOf(number, bytes)),
     }),
   ]),
+  ...Object.entries(MOST_VALUES.inInput).map(([number, most]) =>
+    zipped({
+      ...native,
+      name: `JSON: an input of ${number}, more than are taken`,
+      answer: 413,
+      make: (bytes) => filled(inSpan(',"input":['), number, ',', ']}]}', mostOf(number, bytes, most + 30_000)),
+    }),
+  ),
 ];

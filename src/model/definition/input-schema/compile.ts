@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
-import { Ajv } from 'ajv';
+import { Ajv, type ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
+import draft07 from 'ajv/dist/refs/json-schema-draft-07.json' with { type: 'json' };
 import ajvFormats from 'ajv-formats';
 import type { Json, JsonObject } from '../../json.ts';
 import { faultOfValidation, pathBelow } from '../fault.ts';
@@ -13,7 +14,7 @@ import { below, type Dialect, nameOfPointer, readSchemaTree, type SchemaTree, ty
 /** Bounds of an input schema. */
 export const inputSchemaBounds = {
   characters: 64 * 1024,
-  /** Instructions of all its patterns together, each counted with some more: a small one takes its time, too. */
+  /** What it takes to compile all its patterns, each counted with some more: a small one takes its time, too. */
   instructions: 5000,
   instructionsMoreAPattern: 25,
   /** Compiled schemas kept; the one longest unused goes first. */
@@ -35,17 +36,28 @@ const dialectOf = (schema: Subschema): Parsed<Dialect> => {
   return { ok: false, message: `$schema ${shown} is not supported; use draft 2020-12 or draft-07` };
 };
 
-/** What a schema of each dialect must look like: compiled once, and no schema is ever added to it. */
-const metaSchemas: Partial<Record<Dialect, Ajv>> = {};
-const metaSchemaOf = (dialect: Dialect): Ajv => {
-  let ajv = metaSchemas[dialect];
-  if (ajv === undefined) {
-    ajv = new (dialect === 'draft-07' ? Ajv : Ajv2020)({ verbose: true, logger: false });
-    ajvFormats.default(ajv);
-    metaSchemas[dialect] = ajv;
-  }
-  return ajv;
+/**
+ * Draft-07 says that the values of an `enum` should be unique, and its meta-schema that they must be: Ajv compares each with each, a second for
+ * as many as a schema may have. Here they may repeat, as they may in draft 2020-12.
+ */
+const draft07WithRepeats = {
+  ...draft07,
+  properties: { ...draft07.properties, enum: { type: 'array', items: true, minItems: 1 } },
 };
+
+/** Compiles what a schema of a dialect must look like. No schema is ever added to it. */
+const compileMetaSchema = (dialect: Dialect): ValidateFunction => {
+  const options = { verbose: true, logger: false } as const;
+  const ajv = dialect === 'draft-07' ? new Ajv({ ...options, meta: false }) : new Ajv2020(options);
+  ajvFormats.default(ajv);
+  if (dialect === 'draft-07') ajv.addMetaSchema(draft07WithRepeats);
+  const meta = ajv.defaultMeta();
+  const validate = ajv.getSchema(typeof meta === 'string' ? meta : draft07.$id);
+  if (validate === undefined) throw new Error(`no meta-schema of ${dialect}`);
+  return validate;
+};
+const metaSchemas: Partial<Record<Dialect, ValidateFunction>> = {};
+const metaSchemaOf = (dialect: Dialect): ValidateFunction => (metaSchemas[dialect] ??= compileMetaSchema(dialect));
 
 class Unacceptable extends Error {}
 
@@ -71,7 +83,7 @@ const compileTree = ({ schemas, targets }: SchemaTree, dialect: Dialect): Node =
     if (kept !== undefined) return kept;
     const compiled = compilePattern(source);
     if (!compiled.ok) throw new Unacceptable(compiled.message);
-    instructions += compiled.value.instructions + inputSchemaBounds.instructionsMoreAPattern;
+    instructions += compiled.value.size + inputSchemaBounds.instructionsMoreAPattern;
     if (instructions > inputSchemaBounds.instructions)
       throw new Unacceptable(
         `the patterns of the schema are too many, or too large: more than ${inputSchemaBounds.instructions} instructions`,
@@ -115,7 +127,7 @@ const compile = (schema: Subschema): Parsed<InputCheck> => {
   const tree = readSchemaTree(schema, dialect.value);
   if (!tree.ok) return tree;
   const meta = metaSchemaOf(dialect.value);
-  if (meta.validateSchema(schema) !== true) {
+  if (!meta(schema)) {
     const [first] = meta.errors ?? [];
     const fault = first === undefined ? undefined : faultOfValidation(first);
     return { ok: false, message: fault === undefined ? 'is not a JSON Schema' : `${fault.path} ${fault.message}` };

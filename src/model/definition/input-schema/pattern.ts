@@ -9,12 +9,18 @@ export type Pattern = {
   readonly test: (text: string) => boolean;
   /** Instructions of its program: what a character may cost. */
   readonly instructions: number;
+  /** What it takes to compile it, in instructions. */
+  readonly size: number;
 };
 
-/** A property of Unicode is hundreds of ranges, which take their time where it is repeated. */
+/** A property of Unicode is hundreds of ranges, which take their time where it is repeated, and where a class is made of many. */
 const PROPERTY_INSTRUCTIONS = 8;
+const isProperty = (escape: string): boolean => /^\\p/i.test(escape);
+
+const PROPERTIES = /\\p\{/gi;
 
 class Unsupported extends Error {}
+const tooLarge = (): Unsupported => new Unsupported(`a size of more than ${patternBounds.instructions} instructions`);
 
 const codePoint = (hex: string): string => `\\x{${hex}}`;
 /** What ECMA-262 calls white space and line ends; RE2 knows the ASCII ones alone. */
@@ -80,16 +86,20 @@ const escapeAt = (rest: string, place: 'inside' | 'outside'): { readonly length:
   return done(one === '/' ? '/' : whole);
 };
 
-const classAt = (source: string, start: number): { readonly end: number; readonly text: string } => {
+type CharacterClass = { readonly end: number; readonly text: string; readonly properties: number };
+
+const classAt = (source: string, start: number): CharacterClass => {
   const negated = source[start + 1] === '^';
   let at = start + (negated ? 2 : 1);
   let text = '';
+  let properties = 0;
   while (source[at] !== ']') {
     const char = source[at] ?? '';
     if (char === '\\') {
       const escape = escapeAt(source.slice(at), 'inside');
       text += escape.text;
       at += escape.length;
+      if (isProperty(escape.text)) properties += 1;
     } else {
       // A class of RE2 may begin with "[:", and a "-" stands for itself only in some places.
       const isRange = char === '-' && text !== '' && source[at + 1] !== ']';
@@ -97,14 +107,16 @@ const classAt = (source: string, start: number): { readonly end: number; readonl
       at += 1;
     }
   }
-  if (text === '') return { end: at + 1, text: negated ? '(?s:.)' : NOTHING };
-  return { end: at + 1, text: `[${negated ? '^' : ''}${text}]` };
+  if (text === '') return { end: at + 1, text: negated ? '(?s:.)' : NOTHING, properties };
+  return { end: at + 1, text: `[${negated ? '^' : ''}${text}]`, properties };
 };
 
 /** Says in the syntax of RE2 what a pattern of ECMA-262 says, without groups that capture: nothing reads them here. */
-const translate = (source: string): { readonly text: string; readonly instructions: number } => {
+const translate = (source: string): { readonly text: string } & Pick<Pattern, 'instructions' | 'size'> => {
   let text = '';
   let at = 0;
+  /** In classes, which are one instruction each. */
+  let properties = 0;
   /** Instructions of each group that is open, and of the part that a quantifier would repeat. */
   const open: number[] = [];
   let instructions = 0;
@@ -138,15 +150,16 @@ const translate = (source: string): { readonly text: string; readonly instructio
       add(')', 1, 0);
       last = inner;
     } else if (char === '[') {
-      const { end, text: piece } = classAt(source, at);
-      add(piece, end - at, 1);
+      const found = classAt(source, at);
+      add(found.text, found.end - at, 1);
+      properties += found.properties;
     } else if (char === '\\') {
       const escape = escapeAt(rest, 'outside');
-      add(escape.text, escape.length, /^\\p/i.test(escape.text) ? PROPERTY_INSTRUCTIONS : 1);
+      add(escape.text, escape.length, isProperty(escape.text) ? PROPERTY_INSTRUCTIONS : 1);
     } else if (char === '.') add(ANY_BUT_LINE_END, 1, 1);
     else add(char, 1, 1);
   }
-  return { text, instructions };
+  return { text, instructions, size: instructions + PROPERTY_INSTRUCTIONS * properties };
 };
 
 /** What the engine of the language says of a pattern; it reads it, and never runs it. */
@@ -170,14 +183,18 @@ export const compilePattern = (
   letterCase: 'either case' | 'as written' = 'as written',
 ): Parsed<Pattern> => {
   const shown = JSON.stringify(source.length > 100 ? `${source.slice(0, 100)}…` : source);
-  const wrong = findSyntaxFault(source);
-  if (wrong !== undefined) return { ok: false, message: `pattern ${shown}: ${wrong}` };
   try {
-    const { text, instructions } = translate(source);
-    if (instructions > patternBounds.instructions)
-      throw new Unsupported(`a size of more than ${patternBounds.instructions} instructions`);
+    // Before the engine of the language reads it: that takes as long for a class of very many properties.
+    if ((source.match(PROPERTIES)?.length ?? 0) * PROPERTY_INSTRUCTIONS > patternBounds.instructions) throw tooLarge();
+    const wrong = findSyntaxFault(source);
+    if (wrong !== undefined) return { ok: false, message: `pattern ${shown}: ${wrong}` };
+    const { text, instructions, size } = translate(source);
+    if (size > patternBounds.instructions) throw tooLarge();
     const program = RE2JS.compile(text, letterCase === 'either case' ? RE2JS.CASE_INSENSITIVE : 0);
-    return { ok: true, value: { test: (input) => program.test(input), instructions: instructions + 1 } };
+    return {
+      ok: true,
+      value: { test: (input) => program.test(input), instructions: instructions + 1, size: size + 1 },
+    };
   } catch (error) {
     const why = error instanceof Unsupported ? error.message : `what RE2 does not know (${(error as Error).message})`;
     return {

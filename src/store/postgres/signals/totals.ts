@@ -90,6 +90,15 @@ const judgedFacets = ({ feedback, latestMeans }: Judgements): Stored[] =>
     ...latestMeans.map(([scorer]): FacetValue => ['score', scorer]),
   ].map(storedFacet);
 
+/** As many values as nearly every trace is found by. They are not counted beside its spans. */
+const USUAL_FACETS = 16;
+/** Where one value by which a trace is found changes, or its start, all of them are written anew: each takes as long as a span that is read. */
+const writtenFacetsOf = ({ facets }: LockedTrace): number => {
+  let count = 0;
+  for (let at = facets.indexOf('],['); at !== -1; at = facets.indexOf('],[', at + 1)) count += 1;
+  return Math.max(0, count - USUAL_FACETS);
+};
+
 /** A trace as the key of a map. */
 export const traceKeyText = ([project, traceId]: Row): string => `${String(project)}/${String(traceId)}`;
 
@@ -285,13 +294,13 @@ const newTotals = (ask: Ask) => {
 /** A trace whose totals follow their transaction. */
 type LateTrace = {
   readonly trace: LockedTrace;
+  /** How much is read and written of it, without what was written of it in this transaction. */
+  readonly size: number;
   /** How many spans, scores and judgements of feedback were written of it. */
   readonly added: number;
 };
 const putLate = async (ask: Ask, late: readonly LateTrace[]): Promise<void> => {
-  const rows = late.map(
-    ({ trace: { row, spanCount, saidCount }, added }): Row => [...row, spanCount + saidCount, added],
-  );
+  const rows = late.map(({ trace: { row }, size, added }): Row => [...row, size, added]);
   await ask(
     ...insertInto(
       'late_totals',
@@ -369,12 +378,13 @@ export const writeTotals = async (
     const { spanCount, saidCount } = trace;
     const { spans = 0, judgements = 0 } = touched ?? {};
     const isOfSpans = spans > 0;
-    const read = saidCount + (isOfSpans ? spanCount : 0);
+    const facetCount = writtenFacetsOf(trace);
+    const read = saidCount + (isOfSpans ? spanCount + facetCount : 0);
     if (isFew(read)) {
       if (isOfSpans) plan.few.push(trace);
       else planSaid(plan, trace);
     } else if (read > LONG_TRACES.atOnce || mayWait(false) || !allowance.isLeft()) {
-      late.push({ trace, added: spans + judgements });
+      late.push({ trace, size: spanCount + saidCount + facetCount, added: spans + judgements });
       if (judgements > 0 && isFewAlone(saidCount)) plan.said.push(trace);
     } else {
       // Rows of the group that were asked for before are none of its time.
@@ -403,7 +413,7 @@ export const writeTotals = async (
     // What was read of these for late totals is out of date.
     current.length === 0 ? undefined : ask(...deleteOf('late_totals', rowsOf(current))),
   ]);
-  return late.map(({ trace, added }) => trace.spanCount + trace.saidCount + added);
+  return late.map(({ size, added }) => size + added);
 };
 
 /** Brings locked traces up to what was said of them. One that has no span goes. */

@@ -118,6 +118,26 @@ describe('the input of a run', () => {
   });
 
   it.each([
+    'http://json-schema.org/draft-07/schema#',
+    'http://json-schema.org/draft-07/schema',
+    'https://json-schema.org/draft-07/schema#',
+    'https://json-schema.org/draft/2020-12/schema',
+    'https://json-schema.org/draft/2020-12/schema#',
+  ])('may name its dialect as %s', ($schema) => {
+    expect(messageOf({ $schema, type: 'string' }, 'a')).toBe('accepted');
+    expect(messageOf({ $schema, type: 'string' }, 1)).toContain('input must be string');
+    expect(refusalOf({ $schema, type: 'text' })).toContain('type must be');
+  });
+
+  it.each(['http://json-schema.org/draft-07/schema#', 'https://json-schema.org/draft/2020-12/schema'])(
+    'may say a value of an enum twice, in %s',
+    ($schema) => {
+      expect(messageOf({ $schema, enum: [{ a: 1 }, { a: 1 }] }, { a: 1 })).toBe('accepted');
+      expect(refusalOf({ $schema, enum: {} })).toContain('enum must be an array');
+    },
+  );
+
+  it.each([
     ['const', { const: { a: 1, b: [{}] } }, { b: [{}], a: 1 }, { a: 1, b: [{ c: 1 }] }],
     ['enum', { enum: [1, { a: { b: null } }] }, { a: { b: null } }, { a: {} }],
     [

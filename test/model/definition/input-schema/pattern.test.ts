@@ -159,6 +159,13 @@ describe('a pattern of a schema', () => {
     expect(refusalOf('a'.repeat(instructions + 1))).toContain('a size of more than 2000 instructions');
   });
 
+  it('may hold so many properties of Unicode in its classes: each is hundreds of ranges that are made one set', () => {
+    // Each counts as eight instructions, and the class as one.
+    expect(refusalOf(`[${'\\p{L}'.repeat(249)}]`)).toBe('accepted');
+    expect(refusalOf(`[${'\\P{L}'.repeat(250)}]`)).toContain('a size of more than 2000 instructions');
+    expect(refusalOf('^[\\p{L}\\p{N} _-]{1,999}$')).toBe('accepted');
+  });
+
   it.each([
     ['^(a+)+$', false],
     ['^(a|aa)*$', false],
