@@ -98,6 +98,25 @@ describe('late totals in PostgreSQL', () => {
     for (const id of [ids[0], ids[599]]) expect(totalsOf(id ?? '')).toBe('31');
   });
 
+  it('are those of traces that are found by many values, as all of those are written anew', async () => {
+    const tagged = (from: number, tags: number, traceId: string) =>
+      spansOf(traceId, from, from + 1).map((span) => ({
+        ...span,
+        correlation: { ...span.correlation, tags: Array.from({ length: tags }, (_, at) => `],[${from} ${at}`) },
+      }));
+    const [many, some, large] = [ownTrace(), ownTrace(), ownTrace()];
+    await write(writer(), { spans: [...tagged(0, 60, many), ...tagged(0, 20, some), ...tagged(0, 21_000, large)] });
+    await write(writer({ allowance: noTime }), {
+      spans: [...spansOf(many, 1, 2), ...spansOf(some, 1, 2)],
+    });
+    expect([totalsOf(many), totalsOf(some), lateTraces()]).toEqual(['1', '2', 1]);
+    await write(writer(), { spans: spansOf(large, 1, 2) });
+    expect([totalsOf(large), lateTraces()]).toEqual(['1', 2]);
+    bringUp();
+    await nothingIsLate();
+    expect([totalsOf(many), totalsOf(large)]).toEqual(['2', '2']);
+  });
+
   it('show what is said of their trace at once, and go with it', async () => {
     const [judged, gone] = [ownTrace(), ownTrace()];
     const busy = writer({ allowance: noTime });
