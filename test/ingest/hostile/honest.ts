@@ -15,6 +15,14 @@ import {
   zipped,
 } from './shapes.ts';
 
+/** Words of which no two are alike, drawn anew for each round. */
+const ownWords = (n: number, count: number, round: number): string =>
+  Array.from({ length: count }, (_, k) =>
+    ((n * 7_919 + k * 104_729 + round * 1_299_709) % 1_000_003).toString(36),
+  ).join(' ');
+const spansOf = (count: number, text: (n: number) => string): Buffer =>
+  numbered('{"spans":[', (n) => nativeSpan(n, inputOf(text(n))), ',', ']}', count);
+
 /** Bodies that honest senders bring at most, to read the others against, and what is added to traces that are there. */
 export const honestBodies: readonly HostileBody[] = [
   // What the largest honest batches cost, to read the others against.
@@ -56,6 +64,20 @@ export const honestBodies: readonly HostileBody[] = [
     }),
     before: () =>
       numbered('{"spans":[', (n) => nativeSpan(n).replace('"span_id":"0', '"span_id":"f'), ',', ']}', 10_000),
+  })),
+  ...(
+    [
+      ['700 bytes of text', 7_500, (_, round) => `${round} ${words(700)}`],
+      ['110 words of their own', 2_900, (n, round) => ownWords(n, 110, round)],
+    ] satisfies [string, number, (n: number, round: number) => string][]
+  ).map(([what, count, text]) => ({
+    ...zipped({
+      ...native,
+      name: `${count.toLocaleString('en')} spans that are there, with another ${what}`,
+      answer: 200,
+      make: () => spansOf(count, (n) => text(n, 1)),
+    }),
+    before: () => spansOf(count, (n) => text(n, 0)),
   })),
   spansWith('1,000 spans of 4 KiB', 200, 1000, () => inputOf(words(4096))),
 ];

@@ -28,6 +28,8 @@ const GROUP_ROWS = 1_024;
 const CUT_OUT_SPANS = 1_000;
 /** Spans, and milliseconds, of one go; batches that wait are indexed in between. */
 const CUT_OUT_STEP = { spans: 64, ms: 100 } as const;
+/** Milliseconds of one go at text that nobody waits for: batches that wait are indexed in between. */
+const STRIKE_OUT_MS = 50;
 /** How long a purge stands aside when there is other work, in milliseconds. */
 const BUSY_PAUSE_MS = 200;
 /** Pages of the index that one step of a purge rewrites. */
@@ -393,6 +395,11 @@ const erase = (when: EraseWhen): void => {
     const mayCutOut = isUrgentNow || (when === 'later' && queue.length === 0);
     // Where a purge is due, it takes these words as well.
     if (mayCutOut && !reach().isPurgeDue && cutOutSome(isUrgentNow ? CUT_OUT_SPANS : CUT_OUT_STEP.spans)) {
+      queue.push({ erase: when });
+      return;
+    }
+    if (when === 'later' && eraseSome(CATCH_UP_ROWS, false, STRIKE_OUT_MS) > 0) {
+      tellWriter(['erased', reach().erasedSeq, undefined]);
       queue.push({ erase: when });
       return;
     }
