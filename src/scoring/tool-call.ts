@@ -53,9 +53,9 @@ const findRepeats = (spans: readonly StoredSpan[]): ReadonlySet<StoredSpan> => {
         depthInside.set(tool, depth + 1);
         stack.push({ span, leaves: true });
       }
-      for (const child of inside.get(span.spanId) ?? [])
-        if (isPartOfCall(span)) stack.push({ span: child, leaves: false });
-        else starts.push(child);
+      const children = inside.get(span.spanId) ?? [];
+      if (isPartOfCall(span)) for (const child of children) stack.push({ span: child, leaves: false });
+      else for (const child of children) starts.push(child);
     }
   };
 

@@ -1,11 +1,16 @@
 /**
  * What is read of a trace for its totals: all of its spans, where one was added or changed, and all that was said of it. A trace of which more
- * than `ofTrace` of them are read, what else is written anew of it included, is long, and so is each beyond what one commit reads: `together`, and `ofEach` for each of its traces. A
- * body of some kilobytes can name many such traces: the totals of long ones may be brought up after the commit (*late totals*).
+ * than `ofTrace` of them are read, what else is written anew of it included, is long, and so is each beyond what one commit reads: `together`,
+ * and `ofEach` for each of its traces. A body of some kilobytes can name many such traces: the totals of long ones may be
+ * brought up after the commit (*late totals*).
  */
 const FEW = { ofTrace: 32, together: 4_096, ofEach: 4 } as const;
 /** Whether so many are few by themselves. */
 export const isFewAlone = (read: number): boolean => read <= FEW.ofTrace;
+/** As many values as nearly every trace is found by. They are not counted beside its spans. */
+const USUAL_VALUES = 16;
+/** How many of the values by which a trace is found count for its totals. */
+export const countedValues = (values: number): number => Math.max(0, values - USUAL_VALUES);
 /** Says, one trace after the other, whether what is read of it is little. @param traces that the commit touches */
 export const fewOf = (traces: number): ((read: number) => boolean) => {
   let room = FEW.together + FEW.ofEach * traces;

@@ -45,14 +45,17 @@ const draft07WithRepeats = {
   properties: { ...draft07.properties, enum: { type: 'array', items: true, minItems: 1 } },
 };
 
+const META_SCHEMAS: Readonly<Record<Dialect, string>> = {
+  'draft-07': draft07.$id,
+  '2020-12': 'https://json-schema.org/draft/2020-12/schema',
+};
 /** Compiles what a schema of a dialect must look like. No schema is ever added to it. */
 const compileMetaSchema = (dialect: Dialect): ValidateFunction => {
   const options = { verbose: true, logger: false } as const;
   const ajv = dialect === 'draft-07' ? new Ajv({ ...options, meta: false }) : new Ajv2020(options);
   ajvFormats.default(ajv);
   if (dialect === 'draft-07') ajv.addMetaSchema(draft07WithRepeats);
-  const meta = ajv.defaultMeta();
-  const validate = ajv.getSchema(typeof meta === 'string' ? meta : draft07.$id);
+  const validate = ajv.getSchema(META_SCHEMAS[dialect]);
   if (validate === undefined) throw new Error(`no meta-schema of ${dialect}`);
   return validate;
 };

@@ -1,7 +1,7 @@
 import type { FeedbackKind } from '../../../model/signal.ts';
 import type { Allowance } from '../../signals/allowance.ts';
 import { feedbackCount, type Judgements, judgementsOf, noJudgements } from '../../signals/judgements.ts';
-import { fewOf, isFewAlone, LONG_TRACES } from '../../signals/late-totals.ts';
+import { countedValues, fewOf, isFewAlone, LONG_TRACES } from '../../signals/late-totals.ts';
 import { storedFacet } from '../../signals/rows/codes.ts';
 import { CONTEXT_COLUMNS, type Row } from '../../signals/rows/columns.ts';
 import { groupSpans, type HeldSpans, HOT_WIDTH } from '../../signals/rows/held-spans.ts';
@@ -90,13 +90,11 @@ const judgedFacets = ({ feedback, latestMeans }: Judgements): Stored[] =>
     ...latestMeans.map(([scorer]): FacetValue => ['score', scorer]),
   ].map(storedFacet);
 
-/** As many values as nearly every trace is found by. They are not counted beside its spans. */
-const USUAL_FACETS = 16;
 /** Where one value by which a trace is found changes, or its start, all of them are written anew: each takes as long as a span that is read. */
 const writtenFacetsOf = ({ facets }: LockedTrace): number => {
   let count = 0;
   for (let at = facets.indexOf('],['); at !== -1; at = facets.indexOf('],[', at + 1)) count += 1;
-  return Math.max(0, count - USUAL_FACETS);
+  return countedValues(count);
 };
 
 /** A trace as the key of a map. */

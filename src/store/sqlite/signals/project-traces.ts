@@ -6,7 +6,7 @@ import { storedFacet } from '../../signals/rows/codes.ts';
 import { columnsOf, insertTogether } from '../insert-present.ts';
 import { lateTracesOf } from './late-traces.ts';
 import { updateChanged } from '../update-changed.ts';
-import { fewOf, isFewAlone, LATE_SLICE_MS, LONG_TRACES } from '../../signals/late-totals.ts';
+import { countedValues, fewOf, isFewAlone, LATE_SLICE_MS, LONG_TRACES } from '../../signals/late-totals.ts';
 import { type Allowance, createAllowance } from '../../signals/allowance.ts';
 import { judgedColumns, judgedCount, TOTAL_COLUMNS, totalColumns, totalRows } from '../../signals/rows/total-rows.ts';
 import { CONTEXT_COLUMNS, type Column, type Row, SPAN } from '../../signals/rows/columns.ts';
@@ -75,8 +75,6 @@ const mayMove = ({ earliestStart, leftStart }: TouchedTrace, row: Row): boolean 
   return (earliestStart !== undefined && earliestStart < start) || leftStart === start;
 };
 
-/** As many entries as nearly every trace has. They are not counted beside its spans. */
-const USUAL_ENTRIES = 16;
 /** An entry that moves takes as long as a span that is read. One that stays is compared alone, and so many of them take as long. */
 const STAYING_ENTRIES = 8;
 /** So many characters of contexts take as long to read and to parse as a span. */
@@ -90,7 +88,7 @@ const contextCharactersOf = (touched: TouchedTrace, spans: number): number => {
 const readOf = (touched: TouchedTrace, row: Row): number => {
   if (touched.spansChanged !== true || touched.atHand !== undefined) return saidOf(row);
   const spans = Number(row[SPAN_COUNT]);
-  const entries = Math.max(0, entriesOf(row) - USUAL_ENTRIES);
+  const entries = countedValues(entriesOf(row));
   return (
     saidOf(row) +
     spans +
