@@ -14,6 +14,12 @@ export type LateTraces = {
   readonly remove: (trace: number) => void;
   /** Adds up the next piece of a trace that is not large, and of one that is. */
   readonly advance: () => void;
+  /** Notes that an answer waits for the totals of traces, which come in commits of their own. @returns the number of this note */
+  readonly putAwaited: (traces: readonly number[]) => number;
+  /** Some of a note have come. */
+  readonly removeAwaited: (note: number, traces: readonly number[]) => void;
+  /** No answer waits any more: they are late as others are. */
+  readonly giveUpAwaited: () => void;
   /** After a rollback: reads anew what the file says. */
   readonly forget: () => void;
 };
@@ -52,6 +58,19 @@ export const lateTracesOf = (
   const others = laneOf('late_totals');
   const large = laneOf('late_totals_large');
   const lanes = [others, large];
+  const putAwaited = db.prepare<[number, string]>(
+    'INSERT INTO awaited_totals (left_by, trace) SELECT ?, value FROM json_each(?)',
+  );
+  const removeAwaited = db.prepare<[number, string]>(
+    'DELETE FROM awaited_totals WHERE left_by = ? AND trace IN (SELECT value FROM json_each(?))',
+  );
+  let nextNote = (db.prepare<[], number | null>('SELECT max(left_by) FROM awaited_totals').pluck().get() ?? 0) + 1;
+  const adoptAwaited = db.prepare(
+    'INSERT INTO late_totals (trace) SELECT trace FROM awaited_totals WHERE true ON CONFLICT DO NOTHING',
+  );
+  const clearAwaited = db.prepare('DELETE FROM awaited_totals');
+  /** The process may have ended before they came. */
+  let isAwaitedGivenUp = db.prepare('SELECT 1 FROM awaited_totals LIMIT 1').get() !== undefined;
 
   const advance = (lane: Lane): void => {
     if (!lane.mayWait) return;
@@ -80,14 +99,34 @@ export const lateTracesOf = (
       for (const { underWay } of lanes) if (underWay?.sum.trace === trace) underWay.isTouched = true;
     },
     mayWait: (isLarge) => (isLarge ? large : others).mayWait,
-    mayBeAny: () => others.mayWait || large.mayWait,
+    mayBeAny: () => isAwaitedGivenUp || others.mayWait || large.mayWait,
     drop,
     remove: (trace) => {
       for (const { mayWait, remove } of lanes) if (mayWait) remove.run(trace);
       drop(trace);
     },
-    advance: () => lanes.forEach(advance),
+    advance: () => {
+      if (isAwaitedGivenUp) {
+        adoptAwaited.run();
+        clearAwaited.run();
+        isAwaitedGivenUp = false;
+        others.mayWait = true;
+      }
+      lanes.forEach(advance);
+    },
+    putAwaited: (traces) => {
+      putAwaited.run(nextNote, JSON.stringify(traces));
+      const touched = new Set(traces);
+      for (const { underWay } of lanes)
+        if (underWay !== undefined && touched.has(underWay.sum.trace)) underWay.isTouched = true;
+      return nextNote++;
+    },
+    removeAwaited: (note, traces) => void removeAwaited.run(note, JSON.stringify(traces)),
+    giveUpAwaited: () => {
+      isAwaitedGivenUp = true;
+    },
     forget: () => {
+      isAwaitedGivenUp = true; // what was taken over is not
       for (const lane of lanes) {
         lane.mayWait = true;
         lane.underWay = undefined;

@@ -6,7 +6,14 @@ import { storedFacet } from '../../signals/rows/codes.ts';
 import { columnsOf, insertTogether } from '../insert-present.ts';
 import { lateTracesOf } from './late-traces.ts';
 import { updateChanged } from '../update-changed.ts';
-import { countedValues, fewOf, isFewAlone, LATE_SLICE_MS, LONG_TRACES } from '../../signals/late-totals.ts';
+import {
+  countedValues,
+  fewOf,
+  isFewAlone,
+  LATE_SLICE_MS,
+  LONG_TRACES,
+  TOTALS_BESIDE_OTHERS_MS,
+} from '../../signals/late-totals.ts';
 import { type Allowance, createAllowance } from '../../signals/allowance.ts';
 import { judgedColumns, judgedCount, TOTAL_COLUMNS, totalColumns, totalRows } from '../../signals/rows/total-rows.ts';
 import { CONTEXT_COLUMNS, type Column, type Row, SPAN } from '../../signals/rows/columns.ts';
@@ -43,6 +50,18 @@ export type TouchedTrace = {
   /** Where each of many known contexts stands, and the next free place. */
   placesOfContexts?: { readonly of: Map<number, Row>; readonly byText: Map<string, number>; next: number } | undefined;
 };
+
+/** What an answer waits for: totals that come in commits after that of their unit. */
+type AwaitedTotals = SomeTraces & { readonly note: number };
+type SomeTraces = { readonly traces: readonly TouchedTrace[]; readonly isFew: (read: number) => boolean };
+
+/** A trace as commits after that of its unit may know it: others may have changed its contexts. */
+const awaitedTrace = ({ storedContexts, contextCharacters, ...touched }: TouchedTrace): TouchedTrace => ({
+  ...touched,
+  olderContextsBelow: undefined,
+  placesOfContexts: undefined,
+  contextCharacters: (contextCharacters ?? 0) / Math.max(1, storedContexts?.size ?? 0), // as if it had read one of mean length
+});
 
 type Known = Pick<TouchedTrace, 'trace' | 'traceId' | 'project' | 'isNew'>;
 
@@ -124,8 +143,15 @@ export type TraceProjection = {
   /**
    * Brings totals and entries in the facets up to what changed: spans, or what was said of the trace. Removes traces of which no span is
    * left.
+   * @param othersWait whether something else is to be written. Then traces that stood in the file before may be left to `projectAwaited`
    */
-  project(touched: readonly TouchedTrace[]): void;
+  project(touched: readonly TouchedTrace[], othersWait?: () => boolean): void;
+  /** Goes on with what `project` left, until it is done or others have waited for a while. */
+  projectAwaited(othersWait: () => boolean): void;
+  /** Called after each commit. @returns how many calls of `project` have left something that was not done since */
+  countAwaited(): number;
+  /** What is left becomes late: no answer waits for it. */
+  giveUpAwaited(): void;
   /** Brings up late totals, as many as a slice of time has room for. */
   settleLate(): void;
   /** After how many milliseconds late totals may be brought up; `undefined` when there are none. */
@@ -435,15 +461,72 @@ export const projectionOf = (
     newEntries.flush();
   };
 
+  /** As the last commit left it, and as the open transaction will. */
+  let awaited: readonly AwaitedTotals[] = [];
+  let awaitedNext: readonly AwaitedTotals[] | undefined;
+
+  /** @returns those that are left as time is up */
+  const projectUntil = (
+    { traces, isFew }: SomeTraces,
+    isTimeUp: (() => boolean) | undefined,
+  ): readonly TouchedTrace[] => {
+    for (let from = 0; from < traces.length; from += TRACES_TOGETHER) {
+      if (isTimeUp?.() === true) return traces.slice(from);
+      projectSome(traces.slice(from, from + TRACES_TOGETHER), isFew);
+    }
+    return [];
+  };
+  const timeBeside = (othersWait: () => boolean): (() => boolean) => {
+    const until = now() + TOTALS_BESIDE_OTHERS_MS;
+    return () => now() > until && othersWait();
+  };
+
   return {
-    project: (touched) => {
+    project: (touched, othersWait) => {
       const changed = touched.filter(
         ({ spansChanged, judgementsChanged }) => spansChanged === true || judgementsChanged === true,
       );
       const isFew = fewOf(changed.length);
-      for (let from = 0; from < changed.length; from += TRACES_TOGETHER)
-        projectSome(changed.slice(from, from + TRACES_TOGETHER), isFew);
+      projectUntil({ traces: changed.filter(({ isNew }) => isNew), isFew }, undefined);
+      const left = projectUntil(
+        { traces: changed.filter(({ isNew }) => !isNew), isFew },
+        othersWait && timeBeside(othersWait),
+      );
       flush();
+      if (left.length === 0) return;
+      const note = late.putAwaited(left.map(({ trace }) => trace));
+      awaitedNext = [...awaited, { note, traces: left.map(awaitedTrace), isFew }];
+    },
+    projectAwaited: (othersWait) => {
+      const isTimeUp = timeBeside(othersWait);
+      let hasBegun = false; // each call brings some up, however slow the machine is
+      let rest = awaited;
+      do {
+        const [first, ...others] = rest;
+        if (first === undefined) break;
+        const left = projectUntil(first, () => {
+          const isOver = hasBegun && isTimeUp();
+          hasBegun = true;
+          return isOver;
+        });
+        late.removeAwaited(
+          first.note,
+          first.traces.slice(0, first.traces.length - left.length).map(({ trace }) => trace),
+        );
+        rest = left.length === 0 ? others : [{ ...first, traces: left }, ...others];
+      } while (!isTimeUp());
+      awaitedNext = rest;
+      flush();
+    },
+    countAwaited: () => {
+      awaited = awaitedNext ?? awaited;
+      awaitedNext = undefined;
+      return awaited.length;
+    },
+    giveUpAwaited: () => {
+      awaited = [];
+      awaitedNext = undefined;
+      late.giveUpAwaited();
     },
     settleLate: () => {
       const until = now() + LATE_SLICE_MS;
@@ -455,6 +538,7 @@ export const projectionOf = (
     msUntilLate: () => (late.mayBeAny() ? allowance.msUntilLeft() : undefined),
     remove: (trace) => removeStored(trace, storedTraces.get(textOfList([trace]))),
     forget: () => {
+      awaitedNext = undefined;
       late.forget();
       facetIds.clear();
       newTraces.forget();

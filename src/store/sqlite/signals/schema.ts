@@ -183,10 +183,14 @@ CREATE TABLE IF NOT EXISTS payload_blocks (
 CREATE TABLE IF NOT EXISTS payload_parts (part INTEGER PRIMARY KEY, bytes BLOB NOT NULL);
 `;
 
-/** Traces whose totals are behind their spans for a while; those of very many spans apart. */
+/**
+ * Traces whose totals are behind their spans for a while; those of very many spans apart, and those that an answer waits for, by the commit
+ * that left them.
+ */
 const lateTotals = `
 CREATE TABLE IF NOT EXISTS late_totals (trace INTEGER PRIMARY KEY);
 CREATE TABLE IF NOT EXISTS late_totals_large (trace INTEGER PRIMARY KEY);
+CREATE TABLE IF NOT EXISTS awaited_totals (left_by INTEGER NOT NULL, trace INTEGER NOT NULL, PRIMARY KEY (left_by, trace)) WITHOUT ROWID;
 `;
 
 const audit = `

@@ -54,8 +54,13 @@ export type UnitWriter = {
    * @param firstSpan the number of its first span
    */
   write(pieces: readonly UnitRows[], firstSpan: number): WriteOutcome;
-  /** Stores payloads, and brings the totals of all traces that the transaction touched up to their spans. Called once, before the commit. */
-  finish(): void;
+  /**
+   * Stores payloads, and brings the totals of all traces that the transaction touched up to their spans. Called once, before the commit.
+   * @param othersWait whether something else is to be written. Then some totals may be left to `projectAwaited`
+   */
+  finish(othersWait?: () => boolean): void;
+  /** Goes on with the totals that `finish` left, inside a transaction of its own. */
+  projectAwaited(othersWait: () => boolean): void;
   /** Brings up totals of long traces that wait for it, some of them, inside an open transaction. */
   settleLate(): void;
   /** After how many milliseconds that may be done; `undefined` when none wait. */
@@ -466,10 +471,14 @@ export const unitWriterOf = (
         throw error;
       }
     },
-    finish: () => {
-      projection.project([...touched.values()]);
+    finish: (othersWait) => {
+      projection.project([...touched.values()], othersWait);
       touched = new Map();
       payloads.finish();
+      hours.finish();
+    },
+    projectAwaited: (othersWait) => {
+      projection.projectAwaited(othersWait);
       hours.finish();
     },
     settleLate: () => {

@@ -132,6 +132,19 @@ const reach = (): Engine => {
   return engine;
 };
 
+/** Answers to units that are committed, and of whose traces some totals are not: one list a commit, in their order. */
+let waiting: Reply[][] = [];
+/** What the answers wait for was done, or becomes late. @param awaited how many commits still have something to do */
+const answerWaiting = (awaited = 0): void => {
+  for (const replies of waiting.slice(0, waiting.length - awaited)) post(main, replies);
+  waiting = waiting.slice(waiting.length - awaited);
+};
+/** Whether something is to be written. */
+const othersWait = (): boolean => {
+  drain(main, take);
+  return queue.length > 0;
+};
+
 let lastFault: unknown;
 /** Counts faults of the disk in a row, and drops a connection whose state is no longer known. */
 const noteFault = (error: unknown): void => {
@@ -146,6 +159,7 @@ const noteFault = (error: unknown): void => {
     // It is dropped whether or not it could be closed; the next request opens another.
   }
   engine = undefined;
+  answerWaiting();
   if (faults >= FATAL_FAULTS) post(main, { fatal: errorInfo(path, error, SIGNALS_FILE.store).message });
 };
 
@@ -243,7 +257,8 @@ const writeGroup = (units: readonly Unit[]): void => {
           errors.set(id, errorInfo(path, error, SIGNALS_FILE.store));
         }
       }
-      current.writer.finish();
+      // Larger than a group: all others wait for this one.
+      current.writer.finish(units[0] !== undefined && units[0].size > GROUP_SIGNALS ? othersWait : undefined);
     });
   } catch (error) {
     outcomes.clear();
@@ -252,14 +267,26 @@ const writeGroup = (units: readonly Unit[]): void => {
   }
   const searched = units.filter(({ isSearched }) => isSearched).map(({ id }) => id);
   if (searched.length > 0) tellSearch(['ended', searched, searched.map((id) => outcomes.get(id) === 'written')]);
-  post(
-    main,
-    units.map(({ id }): Reply => {
-      const error = errors.get(id);
-      return error === undefined ? [id, outcomes.get(id)] : [id, undefined, error];
-    }),
-  );
+  const replies = units.map(({ id }): Reply => {
+    const error = errors.get(id);
+    return error === undefined ? [id, outcomes.get(id)] : [id, undefined, error];
+  });
+  if ((engine?.writer.projection.countAwaited() ?? 0) > waiting.length) waiting.push(replies);
+  else post(main, replies);
   if (engine?.writer.takeReplacedText() === true) tellSearch(['erase', 'later']);
+};
+
+/** Goes on with the totals that answers wait for. */
+const projectAwaited = (): void => {
+  if (waiting.length === 0) return;
+  try {
+    add(({ writer }) => writer.projectAwaited(othersWait));
+    answerWaiting(reach().writer.projection.countAwaited());
+  } catch {
+    // The disk is full or fails: what was to be stored is, and these totals follow.
+    engine?.writer.projection.giveUpAwaited();
+    answerWaiting();
+  }
 };
 
 /** Whether the log still holds bytes of what was erased: a reader kept it from being cut off. */
@@ -425,6 +452,7 @@ const probe = (): ProbeOutcome => {
 
 const close = (): void => {
   isClosed = true;
+  answerWaiting(); // the next start brings their totals up
   clearTimeout(idle);
   clearTimeout(hoursTimer);
   clearTimeout(lateTimer);
@@ -564,7 +592,7 @@ const idle = whenIdle(() => {
 const onRequest = (first: Requests): void => {
   take(first);
   drain(main, take);
-  while (queue.length > 0) {
+  while (queue.length > 0 || waiting.length > 0) {
     const units = nextGroup();
     if (units.length > 0) {
       writeGroup(units);
@@ -574,6 +602,7 @@ const onRequest = (first: Requests): void => {
       const next = queue.shift();
       if (next !== undefined && 'operation' in next) operate(next.operation);
     }
+    projectAwaited();
     // While more comes than one group holds, this loop does not end, and deletes wait for these.
     if (!isClosed) drain(searchPort, onSearchNotice);
     drain(main, take);

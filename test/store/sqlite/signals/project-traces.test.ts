@@ -22,10 +22,33 @@ const aFile = () => {
   const clock = { ms: 0, lookMs: 0 };
   const open = () => unitWriterOf(db, transactions.unit, undefined, () => (clock.ms += clock.lookMs));
   let writer = open();
-  const eraser = eraserOf(db, writer);
+  let eraser = eraserOf(db, writer);
   let nextSpan = 1;
+  /** Whether others wait while a unit is written: then its totals may be left to `goOn`. */
+  const crowd = { waits: false };
+  const goOn = (): void => {
+    transactions.run(() => writer.projectAwaited(() => crowd.waits));
+    writer.projection.countAwaited();
+  };
   return {
     clock,
+    crowd,
+    /** Brings up some of the totals that an answer waits for. */
+    goOn,
+    /** The same, and its commit fails. */
+    goOnInVain: (): void => {
+      try {
+        transactions.run(() => {
+          writer.projectAwaited(() => crowd.waits);
+          throw new Error('in vain');
+        });
+      } catch {
+        writer.abandon();
+      }
+    },
+    giveUp: (): void => writer.projection.giveUpAwaited(),
+    awaitedUnits: (): number => writer.projection.countAwaited(),
+    awaitedTraces: () => db.prepare('SELECT count(*) FROM awaited_totals').pluck().get(),
     /** How many statements that name `words` were run by `work`. */
     countStatements: (work: () => void, ...words: string[]): number[] => {
       run = [];
@@ -35,11 +58,15 @@ const aFile = () => {
       return found;
     },
     /** As after a start. */
-    reopen: (): void => void (writer = open()),
+    reopen: (): void => {
+      writer = open();
+      eraser = eraserOf(db, writer);
+    },
     msUntilLate: (): number | undefined => writer.msUntilLate(),
     settleOne: (): void => transactions.run(() => writer.settleLate()),
     /** Brings up all totals that are late. */
     settle: (): void => {
+      while (writer.projection.countAwaited() > 0) goOn();
       for (let slices = 0; writer.msUntilLate() !== undefined; slices++) {
         if (slices > 1000) throw new Error('there is no end of late totals');
         clock.ms += 10_000;
@@ -49,7 +76,7 @@ const aFile = () => {
     lateTraces: () =>
       db.prepare('SELECT (SELECT count(*) FROM late_totals) + (SELECT count(*) FROM late_totals_large)').pluck().get(),
     spanCounts: () => db.prepare('SELECT span_count FROM traces ORDER BY trace_id').pluck().all(),
-    write: (...units: Partial<SignalBatch>[]): void =>
+    write: (...units: Partial<SignalBatch>[]): void => {
       transactions.run(() => {
         for (const batch of units) {
           writer.write(
@@ -58,8 +85,10 @@ const aFile = () => {
           );
           nextSpan += batch.spans?.length ?? 0;
         }
-        writer.finish();
-      }),
+        writer.finish(crowd.waits ? () => true : undefined);
+      });
+      writer.projection.countAwaited();
+    },
     erase: (...traces: number[]): void => void transactions.run(() => eraser.eraseTraces(traces.map(traceIdOf), null)),
     traces: () =>
       db
@@ -181,19 +210,26 @@ describe('SQLite: totals and facets of traces', () => {
           fc.oneof(
             { weight: 5, arbitrary: fc.array(aBatch, { maxLength: 3 }) },
             { weight: 1, arbitrary: fc.nat(TRACES - 1) },
+            { weight: 2, arbitrary: fc.constantFrom('goOn', 'goOnInVain', 'giveUp', 'reopen', 'settleOne') },
           ),
           {
-            maxLength: 12,
+            maxLength: 14,
           },
         ),
         fc.constantFrom(0, 400),
-        (steps, lookMs) => {
+        fc.boolean(),
+        (steps, lookMs, othersWait) => {
           const file = aFile();
           file.clock.lookMs = lookMs;
+          file.crowd.waits = othersWait;
           const spans = new Map<string, Span>();
           const scores = new Map<string, Score>();
           const feedback = new Map<string, Feedback>();
           for (const step of steps) {
+            if (typeof step === 'string') {
+              file[step]();
+              continue;
+            }
             if (typeof step === 'number') {
               file.erase(step);
               const isOf = ({ traceId }: { readonly traceId?: string }): boolean => traceId === traceIdOf(step);
@@ -223,13 +259,14 @@ describe('SQLite: totals and facets of traces', () => {
             expect(file.means()).toEqual(atOnce.means());
             expect(file.unusedFacets()).toEqual([]);
             expect(file.lateTraces()).toBe(0);
+            expect(file.awaitedTraces()).toBe(0);
           } finally {
             file.close();
             atOnce.close();
           }
         },
       ),
-      { numRuns: 60 },
+      { numRuns: 100 },
     );
   });
 
@@ -310,6 +347,80 @@ describe('SQLite: totals and facets of traces', () => {
     expect(file.spanCounts()).toEqual([36]);
     expect(file.means()).toEqual([[traceIdOf(1), 'answered', 1]]);
     file.close();
+  });
+
+  describe('of traces that stood in the file, while others wait,', () => {
+    const count = 300;
+    const all = Array.from({ length: count }, (_, n) => n);
+    const oneOf = (place: number, traces = all): Partial<SignalBatch> => ({
+      spans: traces.flatMap((trace) => spansOf(trace, trace * 10 + place, trace * 10 + place + 1)),
+    });
+    /** A file whose second span of each trace is stored, and of whose totals none but those of new traces tell of it. */
+    const crowded = () => {
+      const file = aFile();
+      file.write(oneOf(0));
+      file.crowd.waits = true;
+      file.clock.lookMs = 60;
+      file.write(oneOf(1, [...all, count]));
+      expect(file.spanCounts()).toEqual([...all.map(() => 1), 1]);
+      expect([file.awaitedUnits(), file.awaitedTraces(), file.lateTraces()]).toEqual([1, count, 0]);
+      return file;
+    };
+
+    it('come in commits after that of their unit, 128 at least in each', () => {
+      const file = crowded();
+      file.write(oneOf(2, [count + 1]));
+      const known: unknown[] = [];
+      for (const units of [1, 1, 0]) {
+        file.goOn();
+        expect(file.awaitedUnits()).toBe(units);
+        known.push(file.spanCounts().filter((spans) => spans === 2).length);
+      }
+      expect(known).toEqual([128, 256, 300]);
+      expect([file.awaitedTraces(), file.lateTraces()]).toEqual([0, 0]);
+      file.close();
+    });
+
+    it('come at once where nobody waits any more', () => {
+      const file = crowded();
+      file.crowd.waits = false;
+      file.goOn();
+      expect(file.spanCounts()).toEqual([...all.map(() => 2), 1]);
+      file.close();
+    });
+
+    it('come in the order of their units, each as it is by then', () => {
+      const file = crowded();
+      file.write(oneOf(2, all.slice(0, 10)));
+      expect(file.awaitedUnits()).toBe(2);
+      for (const units of [2, 2, 1, 0]) {
+        file.goOn();
+        expect(file.awaitedUnits()).toBe(units);
+      }
+      expect(file.spanCounts()).toEqual([...all.map((trace) => (trace < 10 ? 3 : 2)), 1]);
+      file.close();
+    });
+
+    it('come once more after a commit that failed', () => {
+      const file = crowded();
+      file.goOnInVain();
+      expect([file.awaitedUnits(), file.awaitedTraces()]).toEqual([1, count]);
+      file.crowd.waits = false;
+      file.goOn();
+      expect(file.spanCounts()).toEqual([...all.map(() => 2), 1]);
+      file.close();
+    });
+
+    it.each(['reopen', 'giveUp'] as const)('are late when no answer can wait for them: %s', (end) => {
+      const file = crowded();
+      file[end]();
+      expect([file.awaitedUnits(), file.msUntilLate()]).toEqual([0, 0]);
+      file.clock.lookMs = 0;
+      file.settle();
+      expect(file.spanCounts()).toEqual([...all.map(() => 2), 1]);
+      expect([file.awaitedTraces(), file.lateTraces()]).toEqual([0, 0]);
+      file.close();
+    });
   });
 
   it('that are late take turns, also where one of their traces is added to all the time', () => {
