@@ -61,6 +61,38 @@ export const insertPresent = (
   };
 };
 
+/** What became of a row: it went in, one that says the same was there, or one that says something else. */
+export type Met = 'inserted' | 'same' | 'other';
+
+/**
+ * Inserts a row at a time, if none with its key is there. One that is there and says the same takes over the column `taken`.
+ * @param columns at most 32, in the order of the rows; the first is the primary key, which is not compared and is new with each row
+ */
+export const insertOrMeet = (
+  db: Database.Database,
+  table: string,
+  columns: readonly string[],
+  key: readonly string[],
+  taken: string,
+): ((row: readonly unknown[]) => Met) => {
+  const same = columns
+    .slice(1)
+    .filter((column) => column !== taken && !key.includes(column))
+    .map((column) => `${column} IS excluded.${column}`);
+  const insert = insertPresent(
+    db,
+    table,
+    columns,
+    `ON CONFLICT (${key.join(', ')}) DO UPDATE SET ${taken} = excluded.${taken} WHERE ${same.join(' AND ')}`,
+  );
+  return (row) => {
+    // To return the number of each row costs every one that goes in half as much again.
+    const { changes, lastInsertRowid } = insert(row);
+    if (changes === 0) return 'other';
+    return lastInsertRowid === row[0] ? 'inserted' : 'same';
+  };
+};
+
 /** Rows that go into a table together, in an order of their own. None may conflict with another, or with one that is there. */
 export type RowsTogether = {
   /** Takes a row; it may be inserted now or by `flush`. */

@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { columnsOf, insertPresent, insertTogether } from '../../../src/store/sqlite/insert-present.ts';
+import { columnsOf, insertOrMeet, insertPresent, insertTogether } from '../../../src/store/sqlite/insert-present.ts';
 
 /** A table of a key and so many columns, in memory. */
 const aTable = (columns: number): Database.Database => {
@@ -39,6 +39,31 @@ describe('rows without the columns that are null in them', () => {
     expect(most.prepare('SELECT c30 FROM t').pluck().get()).toBe('last');
     const more = aTable(32);
     expect(() => insertPresent(more, 't', columnsOf(more, 't'))).toThrow(/33 columns/);
+  });
+});
+
+describe('rows that may be there', () => {
+  it('meet one that says the same, in whichever columns are null, or another, and change no more than what is taken over', () => {
+    const db = aTable(4); // key, taken over, and two that are compared
+    db.exec('CREATE UNIQUE INDEX by_key ON t (c0)');
+    const insert = insertOrMeet(db, 't', columnsOf(db, 't'), ['c0'], 'c1');
+    const values = [null, 'text', 'other', 1.5, 7, 7n, 2n ** 62n];
+    let id = 1;
+    for (const [a, first] of values.entries())
+      for (const [b, second] of values.entries()) {
+        const key = `${a}/${b}`;
+        const there = id++;
+        expect(insert([there, key, 1, first, second])).toBe('inserted');
+        for (const third of values) {
+          const isSame = Number(third) === Number(second) || third === second;
+          const before = db.prepare('SELECT * FROM t WHERE id = ?').safeIntegers().raw().get(there);
+          expect(insert([id++, key, BigInt(id), first, third])).toBe(isSame ? 'same' : 'other');
+          const after = db.prepare('SELECT * FROM t WHERE id = ?').safeIntegers().raw().get(there) as unknown[];
+          expect(after).toEqual(isSame ? (before as unknown[]).with(2, BigInt(id)) : before);
+        }
+      }
+    expect(db.prepare('SELECT count(*) FROM t').pluck().get()).toBe(values.length ** 2);
+    db.close();
   });
 });
 

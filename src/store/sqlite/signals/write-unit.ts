@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3';
 import type { WriteOutcome } from '../../signals/signal-store.ts';
-import { columnsOf, insertPresent, insertTogether } from '../insert-present.ts';
+import { columnsOf, insertOrMeet, insertPresent, insertTogether } from '../insert-present.ts';
 import { sameContext } from '../../signals/rows/encode.ts';
 import { isSameColumn } from '../update-changed.ts';
 import { type HourKeeper, hourKeeperOf } from './keep-hours.ts';
@@ -117,6 +117,10 @@ export const unitWriterOf = (
     )
     .raw();
   const insertSpan = insertInto('spans', 'ON CONFLICT (trace, span_id) DO NOTHING');
+  const insertOrMeetSpan = insertOrMeet(db, 'spans', columnsOf(db, 'spans'), ['trace', 'span_id'], 'received_ns');
+  const numberOfSpan = db
+    .prepare<[number, string], number>('SELECT span FROM spans WHERE trace = ? AND span_id = ?')
+    .pluck();
   const findSpan = db
     .prepare<[number, string], Row>('SELECT * FROM spans WHERE trace = ? AND span_id = ?')
     .raw()
@@ -315,14 +319,36 @@ export const unitWriterOf = (
     });
   };
 
+  /** Whether a span that stays in its place may do so: the index has its words under its number, so one with text needs its new number. */
+  const mayStay = (span: number, payload: Row): boolean => !isWithText(payload) && payloads.holds(span, payload);
+
+  /**
+   * Puts a span into its trace. @returns false for one that was there, which is as the sender has it now
+   * @param payload the columns of `span_payloads` of `row`
+   */
+  const isNewSpan = (row: Row, payload: Row, entry: TouchedTrace): boolean => {
+    if (entry.isNew) {
+      if (insertSpan(row).changes > 0) return true;
+    } else {
+      // Many of a trace that stood in the file may come again as they were.
+      const met = insertOrMeetSpan(row);
+      if (met === 'inserted') return true;
+      if (met === 'same') {
+        const span = numberOfSpan.get(entry.trace, row[SPAN.spanId] as string);
+        if (span !== undefined && mayStay(span, payload)) return false;
+      }
+    }
+    replaceSpan(row, payload, entry);
+    return false;
+  };
+
   /** @param payload the columns of `span_payloads` of `row` */
   const replaceSpan = (row: Row, payload: Row, entry: TouchedTrace): void => {
     const found = findSpan.get(entry.trace, row[SPAN.spanId] as string);
     if (found === undefined) throw new Error('a span conflicts with one that does not exist');
     const old = Number(found[SPAN.span]);
     const isSame = isSameSpan(found, row);
-    // With text it needs its new number: the index has its words under that.
-    if (isSame && !isWithText(payload) && payloads.holds(old, payload)) {
+    if (isSame && mayStay(old, payload)) {
       receiveAgain.run(row[SPAN.received], old);
       return;
     }
@@ -370,10 +396,7 @@ export const unitWriterOf = (
       row[SPAN.project] = entry.project;
       const payload = (payloadRows[i] as Row).slice();
       payload[0] = (payload[0] as number) + firstSpan;
-      if (insertSpan(row).changes === 0) {
-        replaceSpan(row, payload, entry);
-        continue;
-      }
+      if (!isNewSpan(row, payload, entry)) continue;
       payloads.add(payload);
       hours.touch(entry.project, row[SPAN.start] as bigint);
       entry.spansChanged = true;
