@@ -12,7 +12,7 @@ import {
   isFewAlone,
   LATE_SLICE_MS,
   LONG_TRACES,
-  TOTALS_BESIDE_OTHERS_MS,
+  AWAITED_SLICE_MS,
 } from '../../signals/late-totals.ts';
 import { type Allowance, createAllowance } from '../../signals/allowance.ts';
 import { judgedColumns, judgedCount, TOTAL_COLUMNS, totalColumns, totalRows } from '../../signals/rows/total-rows.ts';
@@ -476,10 +476,6 @@ export const projectionOf = (
     }
     return [];
   };
-  const timeBeside = (othersWait: () => boolean): (() => boolean) => {
-    const until = now() + TOTALS_BESIDE_OTHERS_MS;
-    return () => now() > until && othersWait();
-  };
 
   return {
     project: (touched, othersWait) => {
@@ -488,17 +484,15 @@ export const projectionOf = (
       );
       const isFew = fewOf(changed.length);
       projectUntil({ traces: changed.filter(({ isNew }) => isNew), isFew }, undefined);
-      const left = projectUntil(
-        { traces: changed.filter(({ isNew }) => !isNew), isFew },
-        othersWait && timeBeside(othersWait),
-      );
+      const left = projectUntil({ traces: changed.filter(({ isNew }) => !isNew), isFew }, othersWait);
       flush();
       if (left.length === 0) return;
       const note = late.putAwaited(left.map(({ trace }) => trace));
       awaitedNext = [...awaited, { note, traces: left.map(awaitedTrace), isFew }];
     },
     projectAwaited: (othersWait) => {
-      const isTimeUp = timeBeside(othersWait);
+      const until = now() + AWAITED_SLICE_MS;
+      const isTimeUp = (): boolean => now() > until && othersWait();
       let hasBegun = false; // each call brings some up, however slow the machine is
       let rest = awaited;
       do {

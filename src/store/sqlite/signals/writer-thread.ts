@@ -197,6 +197,9 @@ type Unit = {
   readonly write: (engine: Engine) => unknown;
 };
 
+/** Whether a unit is alone in its commit, and all others wait for it. */
+const isLarge = (unit: Unit | undefined): boolean => unit !== undefined && unit.size > GROUP_SIGNALS;
+
 const sizeOf = (pieces: readonly UnitRows[]): number => {
   let size = 1;
   for (const rows of pieces) for (let i = 3; i < rows.length; i++) if (i !== 4) size += (rows[i] as Row[]).length;
@@ -257,8 +260,7 @@ const writeGroup = (units: readonly Unit[]): void => {
           errors.set(id, errorInfo(path, error, SIGNALS_FILE.store));
         }
       }
-      // Larger than a group: all others wait for this one.
-      current.writer.finish(units[0] !== undefined && units[0].size > GROUP_SIGNALS ? othersWait : undefined);
+      current.writer.finish(isLarge(units[0]) ? othersWait : undefined);
     });
   } catch (error) {
     outcomes.clear();
@@ -575,7 +577,7 @@ const nextGroup = (): Unit[] => {
   for (let size = 0; size < GROUP_SIGNALS; ) {
     const next = queue[0];
     if (next === undefined || !('unit' in next)) break;
-    if (units.length > 0 && next.unit.size > GROUP_SIGNALS) break;
+    if (units.length > 0 && isLarge(next.unit)) break;
     queue.shift();
     units.push(next.unit);
     size += next.unit.size;
@@ -594,14 +596,16 @@ const onRequest = (first: Requests): void => {
   drain(main, take);
   while (queue.length > 0 || waiting.length > 0) {
     const units = nextGroup();
-    if (units.length > 0) {
-      writeGroup(units);
-      addUpHours(true);
-      settleLate();
-    } else {
+    if (units.length > 0) writeGroup(units);
+    else {
       const next = queue.shift();
       if (next !== undefined && 'operation' in next) operate(next.operation);
     }
+    drain(main, take);
+    // What has waited for a large unit waits for nothing else.
+    if (isLarge(units[0]) && queue[0] !== undefined && 'unit' in queue[0] && !isLarge(queue[0].unit)) continue;
+    addUpHours(true);
+    settleLate();
     projectAwaited();
     // While more comes than one group holds, this loop does not end, and deletes wait for these.
     if (!isClosed) drain(searchPort, onSearchNotice);
