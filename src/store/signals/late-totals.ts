@@ -26,8 +26,6 @@ export const fewOf = (traces: number): ((read: number) => boolean) => {
  * which more than `atOnce` is read.
  */
 export const LONG_TRACES = { share: 0.3, mostMs: 500, atOnce: 20_000 } as const;
-/** Totals that an answer waits for take about so long of others that wait, in milliseconds. */
-export const AWAITED_SLICE_MS = 50;
 /** Late totals are brought up in slices of about so long, in milliseconds. */
 export const LATE_SLICE_MS = 50;
 

@@ -61,12 +61,12 @@ export const insertPresent = (
   };
 };
 
-/** What became of a row: it went in, one that says the same was there, or one that says something else. */
-export type Met = 'inserted' | 'same' | 'other';
-
 /**
  * Inserts a row at a time, if none with its key is there. One that is there and says the same takes over the column `taken`.
- * @param columns at most 32, in the order of the rows; the first is the primary key, which is not compared and is new with each row
+ * @param columns at most 32, in the order of the rows; the first is the primary key, which is not compared and is another in each row
+ * @param key columns that are not `NULL`
+ * @returns what inserts a row, given the last number that an insert into any table had before the first of these rows. It gives the number of
+ * the row that was inserted, or of the one that says the same; `undefined` where one says something else
  */
 export const insertOrMeet = (
   db: Database.Database,
@@ -74,7 +74,7 @@ export const insertOrMeet = (
   columns: readonly string[],
   key: readonly string[],
   taken: string,
-): ((row: readonly unknown[]) => Met) => {
+): ((row: readonly unknown[], numberBefore: number) => number | undefined) => {
   const same = columns
     .slice(1)
     .filter((column) => column !== taken && !key.includes(column))
@@ -85,11 +85,20 @@ export const insertOrMeet = (
     columns,
     `ON CONFLICT (${key.join(', ')}) DO UPDATE SET ${taken} = excluded.${taken} WHERE ${same.join(' AND ')}`,
   );
-  return (row) => {
-    // To return the number of each row costs every one that goes in half as much again.
+  const numberOf = db
+    .prepare<unknown[], number>(
+      `SELECT ${columns[0]} FROM ${table} WHERE ${key.map((name) => `${name} = ?`).join(' AND ')}`,
+    )
+    .pluck();
+  const places = key.map((name) => columns.indexOf(name));
+  return (row, numberBefore) => {
+    // To have the number returned costs each row that goes in half as much again. The driver tells the last one of the connection.
     const { changes, lastInsertRowid } = insert(row);
-    if (changes === 0) return 'other';
-    return lastInsertRowid === row[0] ? 'inserted' : 'same';
+    if (changes === 0) return undefined;
+    const number = row[0] as number;
+    return lastInsertRowid === number && number !== numberBefore
+      ? number
+      : numberOf.get(...places.map((place) => row[place]));
   };
 };
 

@@ -53,16 +53,28 @@ describe('rows that may be there', () => {
       for (const [b, second] of values.entries()) {
         const key = `${a}/${b}`;
         const there = id++;
-        expect(insert([there, key, 1, first, second])).toBe('inserted');
+        expect(insert([there, key, 1, first, second], 0)).toBe(there);
         for (const third of values) {
           const isSame = Number(third) === Number(second) || third === second;
           const before = db.prepare('SELECT * FROM t WHERE id = ?').safeIntegers().raw().get(there);
-          expect(insert([id++, key, BigInt(id), first, third])).toBe(isSame ? 'same' : 'other');
+          expect(insert([id++, key, BigInt(id), first, third], 0)).toBe(isSame ? there : undefined);
           const after = db.prepare('SELECT * FROM t WHERE id = ?').safeIntegers().raw().get(there) as unknown[];
           expect(after).toEqual(isSame ? (before as unknown[]).with(2, BigInt(id)) : before);
         }
       }
     expect(db.prepare('SELECT count(*) FROM t').pluck().get()).toBe(values.length ** 2);
+    db.close();
+  });
+
+  it('are told from new ones also where the row of another table went in last, under the number of this one', () => {
+    const db = aTable(3);
+    db.exec('CREATE UNIQUE INDEX by_key ON t (c0); CREATE TABLE other (id INTEGER PRIMARY KEY)');
+    const insert = insertOrMeet(db, 't', columnsOf(db, 't'), ['c0'], 'c1');
+    expect(insert([1, 'a', 1], 0)).toBe(1);
+    db.exec('INSERT INTO other VALUES (2)');
+    expect(insert([2, 'a', 2], 2)).toBe(1);
+    db.exec('INSERT INTO other VALUES (3)');
+    expect(insert([3, 'b', 3], 3)).toBe(3);
     db.close();
   });
 });

@@ -1,4 +1,5 @@
 import type Database from 'better-sqlite3';
+import { LONG_TRACES } from '../../signals/late-totals.ts';
 import type { TraceSum } from './sum-trace.ts';
 
 export type LateTraces = {
@@ -16,9 +17,9 @@ export type LateTraces = {
   readonly advance: () => void;
   /** Notes that an answer waits for the totals of traces, which come in commits of their own. @returns the number of this note */
   readonly putAwaited: (traces: readonly number[]) => number;
-  /** Some of a note have come. */
+  /** These traces of a note are brought up. */
   readonly removeAwaited: (note: number, traces: readonly number[]) => void;
-  /** No answer waits any more: they are late as others are. */
+  /** No answer waits for those of any note until now: they are late as others are. */
   readonly giveUpAwaited: () => void;
   /** After a rollback: reads anew what the file says. */
   readonly forget: () => void;
@@ -26,6 +27,7 @@ export type LateTraces = {
 
 /** One large trace may take minutes. Others do not wait behind it. */
 type Lane = {
+  readonly table: string;
   readonly put: Database.Statement<[number]>;
   readonly remove: Database.Statement<[number]>;
   readonly next: Database.Statement<[number], number | null>;
@@ -47,6 +49,7 @@ export const lateTracesOf = (
   const laneOf = (table: string): Lane => {
     const next = db.prepare<[number], number | null>(`SELECT min(trace) FROM ${table} WHERE trace > ?`).pluck();
     return {
+      table,
       put: db.prepare(`INSERT INTO ${table} (trace) VALUES (?) ON CONFLICT DO NOTHING`),
       remove: db.prepare(`DELETE FROM ${table} WHERE trace = ?`),
       next,
@@ -59,18 +62,29 @@ export const lateTracesOf = (
   const large = laneOf('late_totals_large');
   const lanes = [others, large];
   const putAwaited = db.prepare<[number, string]>(
-    'INSERT INTO awaited_totals (left_by, trace) SELECT ?, value FROM json_each(?)',
+    'INSERT INTO awaited_totals (note, trace) SELECT ?, value FROM json_each(?)',
   );
   const removeAwaited = db.prepare<[number, string]>(
-    'DELETE FROM awaited_totals WHERE left_by = ? AND trace IN (SELECT value FROM json_each(?))',
+    'DELETE FROM awaited_totals WHERE note = ? AND trace IN (SELECT value FROM json_each(?))',
   );
-  let nextNote = (db.prepare<[], number | null>('SELECT max(left_by) FROM awaited_totals').pluck().get() ?? 0) + 1;
-  const adoptAwaited = db.prepare(
-    'INSERT INTO late_totals (trace) SELECT trace FROM awaited_totals WHERE true ON CONFLICT DO NOTHING',
-  );
-  const clearAwaited = db.prepare('DELETE FROM awaited_totals');
-  /** The process may have ended before they came. */
-  let isAwaitedGivenUp = db.prepare('SELECT 1 FROM awaited_totals LIMIT 1').get() !== undefined;
+  let nextNote = (db.prepare<[], number | null>('SELECT max(note) FROM awaited_totals').pluck().get() ?? 0) + 1;
+  /** Those of a large trace may take minutes, so they go where others do not wait for them. */
+  const adopt = lanes.map((lane) => ({
+    lane,
+    awaited: db.prepare<[number]>(
+      `INSERT INTO ${lane.table} (trace) SELECT DISTINCT trace FROM awaited_totals JOIN traces USING (trace)
+       WHERE note < ? AND span_count ${lane === large ? '>' : '<='} ${LONG_TRACES.atOnce} ON CONFLICT DO NOTHING`,
+    ),
+  }));
+  const clearAwaited = db.prepare<[number]>('DELETE FROM awaited_totals WHERE note < ?');
+  /** Notes below this one are given up: the process that made them ended, or failed to bring them up. */
+  let givenUpBelow = nextNote;
+  let mayHaveGivenUp = nextNote > 1;
+  const adoptAwaited = (): void => {
+    mayHaveGivenUp = false;
+    for (const { lane, awaited } of adopt) if (awaited.run(givenUpBelow).changes > 0) lane.mayWait = true;
+    clearAwaited.run(givenUpBelow);
+  };
 
   const advance = (lane: Lane): void => {
     if (!lane.mayWait) return;
@@ -99,19 +113,14 @@ export const lateTracesOf = (
       for (const { underWay } of lanes) if (underWay?.sum.trace === trace) underWay.isTouched = true;
     },
     mayWait: (isLarge) => (isLarge ? large : others).mayWait,
-    mayBeAny: () => isAwaitedGivenUp || others.mayWait || large.mayWait,
+    mayBeAny: () => mayHaveGivenUp || others.mayWait || large.mayWait,
     drop,
     remove: (trace) => {
       for (const { mayWait, remove } of lanes) if (mayWait) remove.run(trace);
       drop(trace);
     },
     advance: () => {
-      if (isAwaitedGivenUp) {
-        adoptAwaited.run();
-        clearAwaited.run();
-        isAwaitedGivenUp = false;
-        others.mayWait = true;
-      }
+      if (mayHaveGivenUp) adoptAwaited();
       lanes.forEach(advance);
     },
     putAwaited: (traces) => {
@@ -123,10 +132,11 @@ export const lateTracesOf = (
     },
     removeAwaited: (note, traces) => void removeAwaited.run(note, JSON.stringify(traces)),
     giveUpAwaited: () => {
-      isAwaitedGivenUp = true;
+      givenUpBelow = nextNote;
+      mayHaveGivenUp = true;
     },
     forget: () => {
-      isAwaitedGivenUp = true; // what was taken over is not
+      mayHaveGivenUp = true; // what was taken over is not
       for (const lane of lanes) {
         lane.mayWait = true;
         lane.underWay = undefined;

@@ -6,14 +6,7 @@ import { storedFacet } from '../../signals/rows/codes.ts';
 import { columnsOf, insertTogether } from '../insert-present.ts';
 import { lateTracesOf } from './late-traces.ts';
 import { updateChanged } from '../update-changed.ts';
-import {
-  countedValues,
-  fewOf,
-  isFewAlone,
-  LATE_SLICE_MS,
-  LONG_TRACES,
-  AWAITED_SLICE_MS,
-} from '../../signals/late-totals.ts';
+import { countedValues, fewOf, isFewAlone, LATE_SLICE_MS, LONG_TRACES } from '../../signals/late-totals.ts';
 import { type Allowance, createAllowance } from '../../signals/allowance.ts';
 import { judgedColumns, judgedCount, TOTAL_COLUMNS, totalColumns, totalRows } from '../../signals/rows/total-rows.ts';
 import { CONTEXT_COLUMNS, type Column, type Row, SPAN } from '../../signals/rows/columns.ts';
@@ -69,6 +62,9 @@ type Known = Pick<TouchedTrace, 'trace' | 'traceId' | 'project' | 'isNew'>;
 const TRACES_TOGETHER = 128;
 /** Facet values whose numbers are remembered; past it the memory starts anew. */
 const REMEMBERED_FACETS = 20_000;
+
+/** How long one commit works on totals that an answer waits for, while something else is to be written, in milliseconds. */
+const AWAITED_SLICE_MS = 50;
 
 /** The row of a trace: what is kept of it beside its numbers and its id. */
 const KEPT = [...TOTAL_COLUMNS, 'facets'];
@@ -148,8 +144,8 @@ export type TraceProjection = {
   project(touched: readonly TouchedTrace[], othersWait?: () => boolean): void;
   /** Goes on with what `project` left, until it is done or others have waited for a while. */
   projectAwaited(othersWait: () => boolean): void;
-  /** Called after each commit. @returns how many calls of `project` have left something that was not done since */
-  countAwaited(): number;
+  /** Called after a commit: what it left, and what it did of that, stands. @returns how many calls of `project` wait for something that they left */
+  committed(): number;
   /** What is left becomes late: no answer waits for it. */
   giveUpAwaited(): void;
   /** Brings up late totals, as many as a slice of time has room for. */
@@ -424,7 +420,7 @@ export const projectionOf = (
     const long: (readonly [TouchedTrace, Row])[] = [];
     for (const touched of traces) {
       const row = stored.get(touched.trace);
-      // One without a row has no more spans than this commit brought.
+      // One without a row has no more spans than this commit brought, or was deleted since.
       if (row === undefined || isFew(readOf(touched, row))) short.push(touched);
       else long.push([touched, row]);
     }
@@ -512,7 +508,7 @@ export const projectionOf = (
       awaitedNext = rest;
       flush();
     },
-    countAwaited: () => {
+    committed: () => {
       awaited = awaitedNext ?? awaited;
       awaitedNext = undefined;
       return awaited.length;

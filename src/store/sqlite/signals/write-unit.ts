@@ -118,9 +118,7 @@ export const unitWriterOf = (
     .raw();
   const insertSpan = insertInto('spans', 'ON CONFLICT (trace, span_id) DO NOTHING');
   const insertOrMeetSpan = insertOrMeet(db, 'spans', columnsOf(db, 'spans'), ['trace', 'span_id'], 'received_ns');
-  const numberOfSpan = db
-    .prepare<[number, string], number>('SELECT span FROM spans WHERE trace = ? AND span_id = ?')
-    .pluck();
+  const lastNumber = db.prepare<[], number>('SELECT last_insert_rowid()').pluck();
   const findSpan = db
     .prepare<[number, string], Row>('SELECT * FROM spans WHERE trace = ? AND span_id = ?')
     .raw()
@@ -325,18 +323,16 @@ export const unitWriterOf = (
   /**
    * Puts a span into its trace. @returns false for one that was there, which is as the sender has it now
    * @param payload the columns of `span_payloads` of `row`
+   * @param numberBefore the last number of an insert before the spans of this piece
    */
-  const isNewSpan = (row: Row, payload: Row, entry: TouchedTrace): boolean => {
+  const isNewSpan = (row: Row, payload: Row, entry: TouchedTrace, numberBefore: number): boolean => {
     if (entry.isNew) {
       if (insertSpan(row).changes > 0) return true;
     } else {
       // Many of a trace that stood in the file may come again as they were.
-      const met = insertOrMeetSpan(row);
-      if (met === 'inserted') return true;
-      if (met === 'same') {
-        const span = numberOfSpan.get(entry.trace, row[SPAN.spanId] as string);
-        if (span !== undefined && mayStay(span, payload)) return false;
-      }
+      const span = insertOrMeetSpan(row, numberBefore);
+      if (span === row[SPAN.span]) return true;
+      if (span !== undefined && mayStay(span, payload)) return false;
     }
     replaceSpan(row, payload, entry);
     return false;
@@ -387,6 +383,7 @@ export const unitWriterOf = (
       entry,
       places: settleContexts(entry, (traces[place] as TraceEntry)[2], room),
     }));
+    const numberBefore = lastNumber.get() as number;
     for (let i = 0; i < spans.length; i++) {
       const row = (spans[i] as Row).slice();
       const { entry, places } = entries[row[SPAN.trace] as number] as (typeof entries)[number];
@@ -396,7 +393,7 @@ export const unitWriterOf = (
       row[SPAN.project] = entry.project;
       const payload = (payloadRows[i] as Row).slice();
       payload[0] = (payload[0] as number) + firstSpan;
-      if (!isNewSpan(row, payload, entry)) continue;
+      if (!isNewSpan(row, payload, entry, numberBefore)) continue;
       payloads.add(payload);
       hours.touch(entry.project, row[SPAN.start] as bigint);
       entry.spansChanged = true;

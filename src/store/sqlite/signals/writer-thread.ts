@@ -139,8 +139,8 @@ const answerWaiting = (awaited = 0): void => {
   for (const replies of waiting.slice(0, waiting.length - awaited)) post(main, replies);
   waiting = waiting.slice(waiting.length - awaited);
 };
-/** Whether something is to be written. */
-const othersWait = (): boolean => {
+/** Takes what has come meanwhile. @returns whether something is to be written */
+const lookForOthers = (): boolean => {
   drain(main, take);
   return queue.length > 0;
 };
@@ -197,13 +197,13 @@ type Unit = {
   readonly write: (engine: Engine) => unknown;
 };
 
-/** Whether a unit is alone in its commit, and all others wait for it. */
+/** Whether a unit is alone in its commit. */
 const isLarge = (unit: Unit | undefined): boolean => unit !== undefined && unit.size > GROUP_SIGNALS;
 
 const sizeOf = (pieces: readonly UnitRows[]): number => {
-  let size = 1;
+  let size = 0;
   for (const rows of pieces) for (let i = 3; i < rows.length; i++) if (i !== 4) size += (rows[i] as Row[]).length;
-  return size;
+  return Math.max(1, size);
 };
 
 /** Pieces of units whose last one is on its way. */
@@ -260,7 +260,7 @@ const writeGroup = (units: readonly Unit[]): void => {
           errors.set(id, errorInfo(path, error, SIGNALS_FILE.store));
         }
       }
-      current.writer.finish(isLarge(units[0]) ? othersWait : undefined);
+      current.writer.finish(isLarge(units[0]) ? lookForOthers : undefined);
     });
   } catch (error) {
     outcomes.clear();
@@ -273,7 +273,7 @@ const writeGroup = (units: readonly Unit[]): void => {
     const error = errors.get(id);
     return error === undefined ? [id, outcomes.get(id)] : [id, undefined, error];
   });
-  if ((engine?.writer.projection.countAwaited() ?? 0) > waiting.length) waiting.push(replies);
+  if ((engine?.writer.projection.committed() ?? 0) > waiting.length) waiting.push(replies);
   else post(main, replies);
   if (engine?.writer.takeReplacedText() === true) tellSearch(['erase', 'later']);
 };
@@ -282,10 +282,10 @@ const writeGroup = (units: readonly Unit[]): void => {
 const projectAwaited = (): void => {
   if (waiting.length === 0) return;
   try {
-    add(({ writer }) => writer.projectAwaited(othersWait));
-    answerWaiting(reach().writer.projection.countAwaited());
+    add(({ writer }) => writer.projectAwaited(lookForOthers));
+    answerWaiting(reach().writer.projection.committed());
   } catch {
-    // The disk is full or fails: what was to be stored is, and these totals follow.
+    // What was to be stored is stored. These totals follow as late ones do.
     engine?.writer.projection.giveUpAwaited();
     answerWaiting();
   }
@@ -596,16 +596,17 @@ const onRequest = (first: Requests): void => {
   drain(main, take);
   while (queue.length > 0 || waiting.length > 0) {
     const units = nextGroup();
-    if (units.length > 0) writeGroup(units);
-    else {
+    if (units.length > 0) {
+      writeGroup(units);
+      drain(main, take);
+      // What has waited for a large unit waits for nothing else.
+      if (isLarge(units[0]) && queue[0] !== undefined && 'unit' in queue[0] && !isLarge(queue[0].unit)) continue;
+      addUpHours(true);
+      settleLate();
+    } else {
       const next = queue.shift();
       if (next !== undefined && 'operation' in next) operate(next.operation);
     }
-    drain(main, take);
-    // What has waited for a large unit waits for nothing else.
-    if (isLarge(units[0]) && queue[0] !== undefined && 'unit' in queue[0] && !isLarge(queue[0].unit)) continue;
-    addUpHours(true);
-    settleLate();
     projectAwaited();
     // While more comes than one group holds, this loop does not end, and deletes wait for these.
     if (!isClosed) drain(searchPort, onSearchNotice);
