@@ -119,6 +119,14 @@ try {
     join(cgroup.folder, existsSync(join(cgroup.folder, 'memory.failcnt')) ? 'memory.failcnt' : 'memory.events'),
     'utf8',
   ).trim();
+  // At the limit the kernel takes back pages of files first: what it holds of them says whether the process itself was near it.
+  const held = Object.fromEntries(
+    readFileSync(join(cgroup.folder, 'memory.stat'), 'utf8')
+      .split('\n')
+      .map((line) => line.split(' '))
+      .filter(([name = '']) => ['rss', 'cache', 'anon', 'file'].includes(name))
+      .map(([name = '', bytes]) => [name, Math.round(Number(bytes) / 1024 ** 2)]),
+  );
   const peak = peakMebibytes(pid);
   const exit = await daemon.stop('SIGTERM');
   console.log(
@@ -127,7 +135,12 @@ try {
       ...{ neighbourAcknowledged: acknowledged.length, neighbourRefused: refusedWith, lost, exit },
       ...(refusedMs.length === 0 ? {} : { refusedP50Ms: quantile(refusedMs, 0.5) }),
       ...{ batchP50Ms: quantile(batchMs, 0.5), batchP99Ms: quantile(batchMs, 0.99) },
-      ...{ healthP50Ms: quantile(healthMs, 0.5), healthP99Ms: quantile(healthMs, 0.99), cgroupStops: stops },
+      ...{
+        healthP50Ms: quantile(healthMs, 0.5),
+        healthP99Ms: quantile(healthMs, 0.99),
+        cgroupStops: stops,
+        heldMebibytes: held,
+      },
     }),
   );
   if (lost > 0 || exit !== 0) process.exitCode = 1;
