@@ -15,11 +15,11 @@ export type LateTraces = {
   readonly remove: (trace: number) => void;
   /** Adds up the next piece of a trace that is not large, and of one that is. */
   readonly advance: () => void;
-  /** Notes that an answer waits for the totals of traces, which come in commits of their own. @returns the number of this note */
+  /** Notes that an answer waits for the totals of traces, which come in commits of their own. @returns the number of this list */
   readonly putAwaited: (traces: readonly number[]) => number;
-  /** These traces of a note are brought up. */
-  readonly removeAwaited: (note: number, traces: readonly number[]) => void;
-  /** No answer waits for those of any note until now: they are late as others are. */
+  /** These traces of a list are brought up. */
+  readonly removeAwaited: (list: number, traces: readonly number[]) => void;
+  /** No answer waits for those of any list until now: they are late as others are. */
   readonly giveUpAwaited: () => void;
   /** After a rollback: reads anew what the file says. */
   readonly forget: () => void;
@@ -62,24 +62,24 @@ export const lateTracesOf = (
   const large = laneOf('late_totals_large');
   const lanes = [others, large];
   const putAwaited = db.prepare<[number, string]>(
-    'INSERT INTO awaited_totals (note, trace) SELECT ?, value FROM json_each(?)',
+    'INSERT INTO awaited_totals (list, trace) SELECT ?, value FROM json_each(?)',
   );
   const removeAwaited = db.prepare<[number, string]>(
-    'DELETE FROM awaited_totals WHERE note = ? AND trace IN (SELECT value FROM json_each(?))',
+    'DELETE FROM awaited_totals WHERE list = ? AND trace IN (SELECT value FROM json_each(?))',
   );
-  let nextNote = (db.prepare<[], number | null>('SELECT max(note) FROM awaited_totals').pluck().get() ?? 0) + 1;
+  let nextList = (db.prepare<[], number | null>('SELECT max(list) FROM awaited_totals').pluck().get() ?? 0) + 1;
   /** Those of a large trace may take minutes, so they go where others do not wait for them. */
   const adopt = lanes.map((lane) => ({
     lane,
     awaited: db.prepare<[number]>(
       `INSERT INTO ${lane.table} (trace) SELECT DISTINCT trace FROM awaited_totals JOIN traces USING (trace)
-       WHERE note < ? AND span_count ${lane === large ? '>' : '<='} ${LONG_TRACES.atOnce} ON CONFLICT DO NOTHING`,
+       WHERE list < ? AND span_count ${lane === large ? '>' : '<='} ${LONG_TRACES.atOnce} ON CONFLICT DO NOTHING`,
     ),
   }));
-  const clearAwaited = db.prepare<[number]>('DELETE FROM awaited_totals WHERE note < ?');
-  /** Notes below this one are given up: the process that made them ended, or failed to bring them up. */
-  let givenUpBelow = nextNote;
-  let mayHaveGivenUp = nextNote > 1;
+  const clearAwaited = db.prepare<[number]>('DELETE FROM awaited_totals WHERE list < ?');
+  /** Lists below this one are given up: the process that made them ended, or failed to bring them up. */
+  let givenUpBelow = nextList;
+  let mayHaveGivenUp = nextList > 1;
   const adoptAwaited = (): void => {
     mayHaveGivenUp = false;
     for (const { lane, awaited } of adopt) if (awaited.run(givenUpBelow).changes > 0) lane.mayWait = true;
@@ -124,15 +124,15 @@ export const lateTracesOf = (
       lanes.forEach(advance);
     },
     putAwaited: (traces) => {
-      putAwaited.run(nextNote, JSON.stringify(traces));
+      putAwaited.run(nextList, JSON.stringify(traces));
       const touched = new Set(traces);
       for (const { underWay } of lanes)
         if (underWay !== undefined && touched.has(underWay.sum.trace)) underWay.isTouched = true;
-      return nextNote++;
+      return nextList++;
     },
-    removeAwaited: (note, traces) => void removeAwaited.run(note, JSON.stringify(traces)),
+    removeAwaited: (list, traces) => void removeAwaited.run(list, JSON.stringify(traces)),
     giveUpAwaited: () => {
-      givenUpBelow = nextNote;
+      givenUpBelow = nextList;
       mayHaveGivenUp = true;
     },
     forget: () => {

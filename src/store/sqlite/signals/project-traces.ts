@@ -45,7 +45,7 @@ export type TouchedTrace = {
 };
 
 /** What an answer waits for: totals that come in commits after that of their unit. */
-type AwaitedTotals = SomeTraces & { readonly note: number };
+type AwaitedTotals = SomeTraces & { readonly list: number };
 type SomeTraces = { readonly traces: readonly TouchedTrace[]; readonly isFew: (read: number) => boolean };
 
 /** A trace as commits after that of its unit may know it: others may have changed its contexts. */
@@ -483,8 +483,8 @@ export const projectionOf = (
       const left = projectUntil({ traces: changed.filter(({ isNew }) => !isNew), isFew }, othersWait);
       flush();
       if (left.length === 0) return;
-      const note = late.putAwaited(left.map(({ trace }) => trace));
-      awaitedNext = [...awaited, { note, traces: left.map(awaitedTrace), isFew }];
+      const list = late.putAwaited(left.map(({ trace }) => trace));
+      awaitedNext = [...awaited, { list, traces: left.map(awaitedTrace), isFew }];
     },
     projectAwaited: (othersWait) => {
       const until = now() + AWAITED_SLICE_MS;
@@ -500,7 +500,7 @@ export const projectionOf = (
           return isOver;
         });
         late.removeAwaited(
-          first.note,
+          first.list,
           first.traces.slice(0, first.traces.length - left.length).map(({ trace }) => trace),
         );
         rest = left.length === 0 ? others : [{ ...first, traces: left }, ...others];

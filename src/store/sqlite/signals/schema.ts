@@ -185,12 +185,12 @@ CREATE TABLE IF NOT EXISTS payload_parts (part INTEGER PRIMARY KEY, bytes BLOB N
 
 /**
  * Traces whose totals are behind their spans for a while; those of very many spans apart, and those that an answer waits for, by the number of
- * their note.
+ * their list.
  */
 const lateTotals = `
 CREATE TABLE IF NOT EXISTS late_totals (trace INTEGER PRIMARY KEY);
 CREATE TABLE IF NOT EXISTS late_totals_large (trace INTEGER PRIMARY KEY);
-CREATE TABLE IF NOT EXISTS awaited_totals (note INTEGER NOT NULL, trace INTEGER NOT NULL, PRIMARY KEY (note, trace)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS awaited_totals (list INTEGER NOT NULL, trace INTEGER NOT NULL, PRIMARY KEY (list, trace)) WITHOUT ROWID;
 `;
 
 const audit = `
