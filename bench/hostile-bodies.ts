@@ -4,11 +4,10 @@
  * each time.
  * Run: `node bench/hostile-bodies.ts [part of a name]`; Linux alone, as it reads /proc.
  */
-import { gunzipSync, gzipSync } from 'node:zlib';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startDaemon } from '../test/daemon.ts';
-import { type HostileBody, hostileBodies } from '../test/ingest/hostile-bodies.ts';
+import { type HostileBody, hostileBodies, ofRound, sentInRound } from '../test/ingest/hostile-bodies.ts';
 import { benchFolder, processorSeconds } from './serve.ts';
 
 /** What an answer leaves behind (the index, a checkpoint) is done by then. */
@@ -16,8 +15,6 @@ const SETTLE_MS = 600;
 const WARM_UP_ROUNDS = 6;
 /** A body of a shape that V8 has not met costs more the first time: it compiles anew. */
 const ROUNDS = 5;
-/** The first digits of the ids of traces, which are zeros as the bodies are made. */
-const ROUND_DIGITS = 4;
 
 const kibibytes = (pid: number, name: 'VmHWM' | 'VmRSS'): number =>
   Number(new RegExp(`${name}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
@@ -36,19 +33,11 @@ const daemon = await startDaemon(folder.path, ['--runs-data', 'off']);
 const pid = daemon.process.pid ?? 0;
 try {
   let round = 0;
-  const ofThisRound = (bytes: Buffer): Buffer => {
-    const digits = round.toString(16).padStart(ROUND_DIGITS, '0');
-    const renamed = bytes
-      .toString('latin1')
-      .replaceAll(new RegExp(`"(trace_?id)":"0{${ROUND_DIGITS}}`, 'gi'), `"$1":"${digits}`);
-    return Buffer.from(renamed, 'latin1');
-  };
   /** The body with traces of its own; what has to be there before it is stored. */
   const next = async (body: HostileBody): Promise<Buffer> => {
     round += 1;
-    if (body.before !== undefined) await (await send(before, ofThisRound(body.before()))).arrayBuffer();
-    const bytes = body.make();
-    return body.gzip ? gzipSync(ofThisRound(gunzipSync(bytes))) : ofThisRound(bytes);
+    if (body.before !== undefined) await (await send(before, ofRound(body.before(), round))).arrayBuffer();
+    return sentInRound(body, round);
   };
   const send = (body: Pick<HostileBody, 'path' | 'contentType' | 'gzip'>, bytes: Buffer): Promise<Response> =>
     fetch(daemon.url + body.path, {

@@ -10,7 +10,7 @@ import { withinBoundsBodies } from './hostile/within-bounds.ts';
 import type { HostileBody } from './hostile/shapes.ts';
 
 export type { HostileBody };
-export { MOST_BYTES, noise } from './hostile/shapes.ts';
+export { MOST_BYTES, noise, ofRound, sentInRound } from './hostile/shapes.ts';
 
 /** Bodies of at most 1 MiB as sent that are built to cost more than they mean, and honest ones to read them against. */
 export const hostileBodies: readonly HostileBody[] = [
