@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Daemon, startDaemon, temporaryFolder } from '../daemon.ts';
@@ -20,11 +21,14 @@ const ask = async ({ url }: Daemon, path: string): Promise<Response> => {
   return response;
 };
 
+const SENDERS = 2;
+
 /** Keeps the writing thread busy with batches of 200 spans, until it is told to stop. */
 const sendSpans = ({ url }: Daemon) => {
   let goesOn = true;
   let sent = 0;
-  const send = async (): Promise<void> => {
+  const answered = Array.from({ length: SENDERS }, () => 0);
+  const send = async (sender: number): Promise<void> => {
     while (goesOn) {
       sent += 1;
       const spans = Array.from({ length: 200 }, (_, n) => ({
@@ -45,12 +49,20 @@ const sendSpans = ({ url }: Daemon) => {
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify({ spans }),
       }).then((response) => response.arrayBuffer());
+      answered[sender] = (answered[sender] ?? 0) + 1;
     }
   };
-  const senders = Promise.allSettled([send(), send()]);
-  return async (): Promise<void> => {
-    goesOn = false;
-    await senders;
+  const senders = Promise.allSettled(answered.map((_, sender) => send(sender)));
+  return {
+    /** Resolves when so many more batches of one sender are answered, each of which it sent after the answer to the one before. */
+    batches: async (count: number): Promise<void> => {
+      const before = [...answered];
+      await eventually('batches that are answered', () => answered.some((now, n) => now >= (before[n] ?? 0) + count));
+    },
+    stop: async (): Promise<void> => {
+      goesOn = false;
+      await senders;
+    },
   };
 };
 
@@ -84,7 +96,7 @@ describe('rows for reads that were answered survive SIGKILL', () => {
     const folder = temporaryFolder();
     cleanups.push(() => folder.remove());
     const daemon = await open(folder.path, flags);
-    const stopSending = killed === 'at once' ? sendSpans(daemon) : async (): Promise<void> => {};
+    const ingest = killed === 'at once' ? sendSpans(daemon) : undefined;
     const asked: string[] = [];
     for (let n = 1; n <= 40; n += 1) {
       const { status } = await ask(daemon, `/v1/api/traces?project=p${n}`);
@@ -93,11 +105,34 @@ describe('rows for reads that were answered survive SIGKILL', () => {
     if (killed === 'once they are written')
       await eventually('the rows of all answers', () => writtenRows(folder.path) >= asked.length);
     await daemon.stop('SIGKILL');
-    await stopSending();
+    await ingest?.stop();
 
     const again = await open(folder.path, flags);
     const audited = new Set(await auditedProjects(again));
     expect(asked).toHaveLength(40);
+    expect(asked.filter((project) => !audited.has(project))).toEqual([]);
+  });
+
+  // A row goes to the writing thread right after its answer. When that thread has written what came to it later, the row is written,
+  // however slow the machine is.
+  it('batched: 100 ms after the answer they are written, while ingest and reads go on', async () => {
+    const folder = temporaryFolder();
+    cleanups.push(() => folder.remove());
+    const daemon = await open(folder.path, []);
+    const ingest = sendSpans(daemon);
+    await ingest.batches(1);
+    const asked = Array.from({ length: 40 }, (_, n) => `p${n + 1}`);
+    for (const project of asked) expect((await ask(daemon, `/v1/api/traces?project=${project}`)).status).toBe(200);
+    let goesOn = true;
+    const later = (async (): Promise<void> => {
+      while (goesOn) await ask(daemon, '/v1/api/traces?project=later');
+    })().catch(() => {});
+    await Promise.all([sleep(100), ingest.batches(3)]);
+    await daemon.stop('SIGKILL');
+    goesOn = false;
+    await Promise.all([later, ingest.stop()]);
+
+    const audited = new Set(await auditedProjects(await open(folder.path, [])));
     expect(asked.filter((project) => !audited.has(project))).toEqual([]);
   });
 });

@@ -4,7 +4,8 @@
  * and are paused, runs and a definition are paused and resumed, failed runs restarted, groups of runs cancelled, paused and restarted with one
  * call, and some runs begin later. The ledgers lie outside the victims: the answers to clients are kept in this process, what bodies did in files
  * that are on the disk before a body goes on. Run as a command: `node test/crash/runs-kill-loop.ts --cycles 1000 --seed 7`;
- * `--cycle-ms` says how long a cycle lets the service work at the most.
+ * `--cycle-ms` says how long a cycle lets the service work at the most. With `--signals` writers send batches of signals meanwhile, as those of
+ * `kill-loop.ts` do, and each cycle kills the daemon under both loads. With `--minutes 3` the kills end sooner; the check at the end follows.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -36,6 +37,8 @@ import {
   type Tree,
   treesIn,
 } from './runs-verify.ts';
+import { createSignalsLoad, type SignalFigures } from './signals-load.ts';
+import { checkFiles } from './verify.ts';
 
 const WORKERS = 2;
 const STARTERS = 4;
@@ -115,12 +118,14 @@ export type RunsKillFigures = {
   readonly lateTimes: number;
   /** Times that were missed while the service was away, and started their run all the same. */
   readonly caughtUpTimes: number;
+  /** What was sent beside the runs, where it was. */
+  readonly signals?: SignalFigures;
   /** Cycles in a minute, without the check at the end; and where their time went, in seconds. */
   readonly killsPerMinute: number;
   readonly seconds: Readonly<Record<Phase, number>>;
 };
 /** What a cycle does, one after the other. */
-type Phase = 'load' | 'kill' | 'away' | 'look' | 'start' | 'stopped' | 'bring' | 'check';
+type Phase = 'load' | 'kill' | 'away' | 'look' | 'start' | 'signals' | 'stopped' | 'bring' | 'check';
 
 /** Measures what takes how long: each call ends the phase before it. */
 const createStopwatch = () => {
@@ -130,6 +135,7 @@ const createStopwatch = () => {
     away: 0,
     look: 0,
     start: 0,
+    signals: 0,
     stopped: 0,
     bring: 0,
     check: 0,
@@ -209,6 +215,10 @@ type Campaign = {
   readonly folder: string;
   /** How long a cycle lets the service work at the most. */
   readonly cycleMs?: number;
+  /** Sends signals as well, and kills the daemon in each cycle. */
+  readonly withSignals?: boolean;
+  /** Kills no more when this is over, in milliseconds. */
+  readonly withinMs?: number;
   readonly onCycle?: (cycle: number, killsPerMinute: number) => void;
 };
 
@@ -301,12 +311,16 @@ const killAndCheck = async (options: Campaign, atEnd: (end: () => void) => void)
   };
 
   const openRuns = (definition?: string): Promise<number> => countOpenRuns(dispatcher, url, definition);
+  const signals =
+    options.withSignals === true ? createSignalsLoad({ seed, random: seededRandom(seed + 5 + PAUSERS) }) : undefined;
   const longestMs = Math.max(SHORTEST_CYCLE_MS, options.cycleMs ?? LONGEST_CYCLE_MS);
   const watch = createStopwatch();
   const beganAt = performance.now();
   let killsPerMinute = 0;
 
-  for (let cycle = 0; cycle < options.cycles && !isBroken; cycle += 1) {
+  const until = beganAt + (options.withinMs ?? Number.POSITIVE_INFINITY);
+  let cycle = 0;
+  for (; cycle < options.cycles && !isBroken && performance.now() < until; cycle += 1) {
     let stopped = false;
     let room = MAX_OPEN - (await openRuns('load'));
     const starter = async (): Promise<void> => {
@@ -318,12 +332,13 @@ const killAndCheck = async (options: Campaign, atEnd: (end: () => void) => void)
       }
     };
     const starters = Array.from({ length: STARTERS }, starter);
+    const writing = signals?.write(url);
     await sleep(SHORTEST_CYCLE_MS + Math.floor(random() * (longestMs - SHORTEST_CYCLE_MS)));
     stopped = true;
     watch.ended('load');
     const victims = random();
     const isOutage = cycle % OUTAGE_EVERY === OUTAGE_EVERY - 1;
-    const hitsDaemon = victims < 0.75 || isOutage;
+    const hitsDaemon = victims < 0.75 || isOutage || signals !== undefined;
     const hitsWorkers = victims >= 0.5;
     const stopsWorkers = hitsWorkers && (workerKills + workerStops) % STOP_EVERY === STOP_EVERY - 1;
     if (stopsWorkers) {
@@ -332,6 +347,7 @@ const killAndCheck = async (options: Campaign, atEnd: (end: () => void) => void)
     }
     if (hitsDaemon) {
       daemonKills += 1;
+      writing?.stop();
       await daemon.stop('SIGKILL');
     }
     if (hitsWorkers && !stopsWorkers) {
@@ -339,6 +355,7 @@ const killAndCheck = async (options: Campaign, atEnd: (end: () => void) => void)
       await Promise.all(workers.map(kill));
     }
     await Promise.all(starters);
+    const sent = await writing?.ended();
     watch.ended('kill');
     if (isOutage) await sleep(OUTAGE_MS);
     watch.ended('away');
@@ -353,6 +370,8 @@ const killAndCheck = async (options: Campaign, atEnd: (end: () => void) => void)
       daemon = await startDaemon(folder, flags);
       dispatcher = new Agent({ connections: 32 });
       watch.ended('start');
+      if (sent !== undefined) await signals?.check(daemon, sent, cycle);
+      watch.ended('signals');
     }
     if (stopsWorkers) {
       await sleep(STOP_MS);
@@ -498,11 +517,14 @@ const killAndCheck = async (options: Campaign, atEnd: (end: () => void) => void)
   const refused = lines.flatMap(([what]) => (what?.startsWith('refused-') === true ? [what] : []));
   const strange = refused.find((what) => what !== 'refused-fenced' && what !== 'refused-run_terminal');
   if (strange !== undefined) throw fail(`a late complete was ${strange}`);
+  await signals?.checkTotals(url);
   watch.ended('check');
   const code = await daemon.stop('SIGTERM');
+  await signals?.close();
   if (code !== 0) throw fail(`the last stop ended with ${code}`);
+  if (signals !== undefined) checkFiles(join(folder, 'svc.db'), join(folder, 'svc-runs.db'));
   return {
-    cycles: options.cycles,
+    cycles: cycle,
     daemonKills,
     workerKills,
     workerStops,
@@ -522,6 +544,7 @@ const killAndCheck = async (options: Campaign, atEnd: (end: () => void) => void)
     skippedTimes: fired.skipped,
     lateTimes: fired.late,
     caughtUpTimes: fired.caughtUp,
+    ...(signals === undefined ? {} : { signals: signals.figures() }),
     killsPerMinute: Math.round(killsPerMinute * 10) / 10,
     seconds: watch.seconds(),
   };
@@ -533,6 +556,8 @@ if (import.meta.main) {
       cycles: { type: 'string', default: '1000' },
       seed: { type: 'string', default: String(Date.now() % 1e6) },
       'cycle-ms': { type: 'string', default: String(LONGEST_CYCLE_MS) },
+      signals: { type: 'boolean', default: false },
+      minutes: { type: 'string', default: 'Infinity' },
     },
   });
   const folder = temporaryFolder();
@@ -543,6 +568,8 @@ if (import.meta.main) {
       seed: Number(values.seed),
       folder: folder.path,
       cycleMs: Number(values['cycle-ms']),
+      withSignals: values.signals,
+      withinMs: Number(values.minutes) * 60_000,
       onCycle: (cycle, killsPerMinute) => {
         if (cycle % 50 === 49) console.log(`${cycle + 1} cycles, ${killsPerMinute.toFixed(1)} a minute`);
       },

@@ -1,17 +1,19 @@
 /**
  * Starts a run whose definition starts itself fifty times over, beside the runs of another project. Writes the pace of that project
  * alone, beside the bomb and while it is cancelled, how long the cancel took, and what the service held meanwhile.
- * Run as a command: `node test/faults/run-bomb.ts --seconds 20`.
+ * Run as a command: `node test/faults/run-bomb.ts --seconds 20`. Its exit status is 1 where that project kept less than half of its pace.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Agent, request } from 'undici';
 import { startDaemon, temporaryFolder } from '../daemon.ts';
-import { peakMebibytes } from './figures.ts';
+import { peakMebibytes, processorSeconds } from './figures.ts';
 
 const FAN_OUT = 50;
 /** Runs of the other project that are under way at once, and how many its worker claims. */
 const AT_ONCE = 16;
+/** The other project keeps at least this much of its pace. */
+const LEAST_PACE = 0.5;
 /** A tree that has not ended by then is not ended by the cancel. */
 const CANCEL_PATIENCE_MS = 120_000;
 
@@ -21,8 +23,12 @@ export type RunBombFigures = {
   readonly paceAlone: number;
   readonly paceBeside: number;
   readonly paceWhileCancelled: number;
+  /** Runs of the other project for each second of the service's processor time: those beside the bomb over those alone. */
+  readonly shareBeside: number;
   /** Runs that the bomb had started when it was cancelled. */
   readonly bombRuns: number;
+  /** Runs of the bomb that began after the cancel was answered, give or take as many as the other project has under way. */
+  readonly begunAfterCancel: number;
   readonly cancelAnswerMs: number;
   /** From the call until no run of the bomb is open. */
   readonly cancelMs: number;
@@ -105,10 +111,20 @@ export const runBomb = async (options: {
       await sleep(500);
     }
   };
-  const paceFor = async (under: Promise<unknown>): Promise<number> => {
-    const [from, before] = [performance.now(), done];
+  const paceFor = async (under: Promise<unknown>): Promise<{ pace: number; perProcessorSecond: number }> => {
+    const [from, before, used] = [performance.now(), done, processorSeconds(daemon.process.pid)];
     await under;
-    return Math.round((done - before) / ((performance.now() - from) / 1000));
+    const runs = done - before;
+    return {
+      pace: Math.round(runs / ((performance.now() - from) / 1000)),
+      perProcessorSecond: runs / (processorSeconds(daemon.process.pid) - used),
+    };
+  };
+  /** Runs that have begun so far, but for those that succeeded: a run of the bomb never does. */
+  const begunRuns = async (): Promise<number> => {
+    const answer = await request(`${daemon.url}/metrics`, { dispatcher: looks });
+    const counts = (await answer.body.text()).matchAll(/^svc_runs_(?:open|ended_total)\{status="(\w+)"\} (\d+)$/gm);
+    return [...counts].reduce((sum, [, status, count]) => sum + (status === 'succeeded' ? 0 : Number(count)), 0);
   };
   const openRuns = async (): Promise<number> => {
     const { versions } = (await must('GET', '/v1/api/definitions/bomb', undefined, looks)) as {
@@ -119,22 +135,25 @@ export const runBomb = async (options: {
 
   const load = [...Array.from({ length: AT_ONCE }, () => [work(), starts()]).flat(), watch()];
   await sleep(2000);
-  const paceAlone = await paceFor(sleep(options.seconds * 1000));
+  const alone = await paceFor(sleep(options.seconds * 1000));
   const { run_id } = await must('POST', '/v1/api/runs', { definition_id: 'bomb', project: 'bomber', input: {} });
-  const paceBeside = await paceFor(sleep(options.seconds * 1000));
+  const beside = await paceFor(sleep(options.seconds * 1000));
   const bombRuns = await openRuns();
   const cancelled = performance.now();
-  await must('POST', `/v1/api/runs/${String(run_id)}/cancel`, {}, looks);
-  const cancelAnswerMs = Math.round(performance.now() - cancelled);
-  const ended = async (): Promise<void> => {
+  let [cancelAnswerMs, begunAtCancel] = [0, 0];
+  const cancelTree = async (): Promise<void> => {
+    await must('POST', `/v1/api/runs/${String(run_id)}/cancel`, {}, looks);
+    cancelAnswerMs = Math.round(performance.now() - cancelled);
+    begunAtCancel = await begunRuns();
     while ((await openRuns()) > 0) {
       if (performance.now() - cancelled > CANCEL_PATIENCE_MS)
         throw new Error(`${await openRuns()} runs are still open`);
       await sleep(100);
     }
   };
-  const paceWhileCancelled = await paceFor(ended());
+  const { pace: paceWhileCancelled } = await paceFor(cancelTree());
   const cancelMs = Math.round(performance.now() - cancelled);
+  const begunAfterCancel = Math.max(0, (await begunRuns()) - begunAtCancel);
   isOver = true;
   await Promise.all(load);
   const peak = peakMebibytes(daemon.process.pid);
@@ -144,10 +163,12 @@ export const runBomb = async (options: {
   const stopMs = Math.round(performance.now() - stopped);
   return {
     seconds: options.seconds,
-    paceAlone,
-    paceBeside,
+    paceAlone: alone.pace,
+    paceBeside: beside.pace,
     paceWhileCancelled,
+    shareBeside: Math.round((beside.perProcessorSecond / alone.perProcessorSecond) * 100) / 100,
     bombRuns,
+    begunAfterCancel,
     cancelAnswerMs,
     cancelMs,
     overdueTimers,
@@ -163,9 +184,10 @@ if (import.meta.main) {
   });
   const folder = temporaryFolder();
   try {
-    console.log(
-      JSON.stringify(await runBomb({ seconds: Number(values.seconds), folder: folder.path, flags: positionals })),
-    );
+    const figures = await runBomb({ seconds: Number(values.seconds), folder: folder.path, flags: positionals });
+    const keptPace = figures.paceBeside / figures.paceAlone;
+    console.log(JSON.stringify({ ...figures, keptPace: Math.round(keptPace * 100) / 100 }));
+    if (!(keptPace >= LEAST_PACE)) process.exitCode = 1;
   } finally {
     folder.remove();
   }

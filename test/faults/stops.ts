@@ -2,7 +2,8 @@
  * Stops the daemon again and again while clients of every kind are at work: requests that are under way, heads and bodies that come
  * after the signal, connections that rest between requests, connections that the kernel has accepted and the process has not seen,
  * and readers of a long answer. A request on a connection that stood before the signal is answered; none meets a reset.
- * Run as a command: `node test/faults/stops.ts --stops 500 --seed 1`.
+ * Run as a command: `node test/faults/stops.ts --stops 500 --seed 1`. Its exit status is 1 where such a request was not answered or a
+ * stop did not end with 0.
  */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -39,6 +40,7 @@ export const outcomes = ['answered', 'ended', 'reset', 'refused', 'silent'] as c
 export type Outcome = (typeof outcomes)[number];
 
 export type StopFigures = {
+  readonly seed: number;
   readonly stops: number;
   /** Requests on connections that stood before the signal. */
   readonly before: Record<Kind, Record<Outcome, number>>;
@@ -305,6 +307,7 @@ export const stopUnderLoad = async (options: {
     times.push(ms);
   }
   return {
+    seed: options.seed,
     stops: times.length,
     before,
     after,
@@ -312,6 +315,16 @@ export const stopUnderLoad = async (options: {
     stopMs: { p50: Math.round(quantile(times, 0.5)), max: Math.round(Math.max(...times)) },
   };
 };
+
+/** Requests on connections that stood before the signal and were not answered, by kind and outcome, and exits that were not clean. */
+export const violationsOf = ({ before, exitCodes }: Pick<StopFigures, 'before' | 'exitCodes'>): string[] => [
+  ...kinds.flatMap((kind) =>
+    outcomes
+      .filter((outcome) => outcome !== 'answered' && before[kind][outcome] > 0)
+      .map((outcome) => `${kind}: ${before[kind][outcome]} ${outcome}`),
+  ),
+  ...exitCodes.filter((code) => code !== 0).map((code) => `exit ${code}`),
+];
 
 if (import.meta.main) {
   const { values } = parseArgs({
@@ -323,14 +336,17 @@ if (import.meta.main) {
   });
   const folder = temporaryFolder();
   try {
-    const { before, ...rest } = await stopUnderLoad({
+    const figures = await stopUnderLoad({
       stops: Number(values.stops),
       seed: Number(values.seed),
       minutes: Number(values.minutes),
       folder: folder.path,
     });
+    const { before, ...rest } = figures;
+    const violations = violationsOf(figures);
     console.table(before);
-    console.log(JSON.stringify(rest));
+    console.log(JSON.stringify({ ...rest, violations }));
+    if (violations.length > 0) process.exitCode = 1;
   } finally {
     folder.remove();
   }

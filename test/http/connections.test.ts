@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import type { ServerOptions as HttpOptions } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { boundsOf } from '../../src/http/connections.ts';
@@ -122,6 +123,24 @@ describe('connections', () => {
     // The idle one beyond all gives way to the next.
     await until(waiting.isClosed);
     expect(await ask(late, HEALTH)).toBe('HTTP/1.1 200');
+  });
+
+  it('that bring half a head are cut: a head has 10 s, and whose time is over is seen within a second', async () => {
+    const { service } = await start();
+    const { headersTimeout, connectionsCheckingInterval } = service.server as HttpOptions;
+    expect({ headersTimeout, connectionsCheckingInterval }).toEqual({
+      headersTimeout: 10_000,
+      connectionsCheckingInterval: 1_000,
+    });
+    service.server.headersTimeout = 1; // the rest of the way is as it is with 10 s
+    const client = await open(service);
+    const closed = new Promise((resolve) => {
+      client.socket.once('close', resolve);
+    });
+    client.socket.write(HEALTH.slice(0, 20));
+    await closed;
+    expect(client.received()).toMatch(/^HTTP\/1.1 503 /);
+    expect(client.received()).toContain('"code":"request_timeout"');
   });
 
   it('are 10,000 in all and 5,000 of one address, if nothing else is said', () => {

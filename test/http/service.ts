@@ -1,3 +1,4 @@
+import type { Server } from 'node:http';
 import pino from 'pino';
 import { administrationRoutes } from '../../src/http/routes/administration.ts';
 import { analyticsRoutes } from '../../src/http/routes/analytics.ts';
@@ -169,6 +170,8 @@ export type ServiceOptions = {
 
 export type Service = {
   readonly url: string;
+  /** What listens there. */
+  readonly server: Server;
   readonly counters: Counters;
   readonly calls: StoreCall[];
   readonly audited: AuditEntry[];
@@ -298,6 +301,7 @@ export const startService = async (options: ServiceOptions = {}): Promise<Servic
   });
   return {
     url,
+    server: app.server,
     counters,
     calls,
     audited,

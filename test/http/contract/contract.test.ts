@@ -60,6 +60,20 @@ describe('the document is read by generators of other languages', () => {
     expect(placesOf(({ type }) => Array.isArray(type) && type.filter((name) => name !== 'null').length !== 1)).toEqual(
       [],
     ));
+  it('a pattern has no classes of Unicode, which other engines do not know or know only with a flag', () => {
+    const patterns = schemas.flatMap(([, { pattern }]) => (typeof pattern === 'string' ? [pattern] : []));
+    expect(patterns.length).toBeGreaterThan(5);
+    expect(patterns.filter((pattern) => /\\p\{/i.test(pattern))).toEqual([]);
+  });
+  it('an integer is bounded within 32 bits or is an int64: generators take others for 32 bits', () => {
+    const isInteger = ({ type }: Record<string, unknown>): boolean => [type].flat().includes('integer');
+    const fitsIn32Bits = ({ minimum, maximum }: Record<string, unknown>): boolean =>
+      Number(minimum) >= -(2 ** 31) && Number(maximum) < 2 ** 31;
+    expect(placesOf((schema) => isInteger(schema) && schema['format'] === 'int64').length).toBeGreaterThan(100);
+    expect(placesOf((schema) => isInteger(schema) && schema['format'] !== 'int64' && !fitsIn32Bits(schema))).toEqual(
+      [],
+    );
+  });
   it('no schema depends on `if`', () => expect(placesOf((schema) => 'if' in schema && 'then' in schema)).toEqual([]));
   it('no two components have one name, in whatever case: they become types of one package', () => {
     const names = Object.values(openapi.components).flatMap((section) =>

@@ -3,6 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createMachine, initialTransition, transition } from 'xstate';
 import { apiOperations } from '../../../src/http/contract/contract.ts';
+import type { Route } from '../../../src/http/route.ts';
 import { runsSurface } from '../../../src/http/routes/runs-surface.ts';
 import type { RunsDeps } from '../../../src/http/routes/runs-deps.ts';
 import { findRouteFaults } from '../../../src/http/contract/route-faults.ts';
@@ -20,6 +21,25 @@ afterEach(() => service.close());
 const codes = async (answer: Promise<{ status: number; body: { code?: string; field?: string } }>) => {
   const { status, body } = await answer;
   return [status, body.code, ...(body.field === undefined ? [] : [body.field])];
+};
+
+/** Calls a route by its own method, with `x` or 1 for what its path names. */
+const call = async (
+  { method, path }: Pick<Route, 'method' | 'path'>,
+  body: unknown,
+  more: { readonly key?: string } = {},
+) => {
+  const url = path
+    .replace('/v1/api', '')
+    .replace(':version', '1')
+    .replaceAll(/:[a-z_]+/g, 'x');
+  const send = {
+    GET: () => service.get(url, more),
+    POST: () => service.post(url, body, more),
+    PUT: () => service.put(url, body, more),
+    DELETE: () => service.del(url, more),
+  } as const;
+  return send[method]();
 };
 
 describe('routes and document', () => {
@@ -1108,14 +1128,9 @@ describe('--runs-data off', () => {
       ({ surface }) => surface === 'runs',
     );
     expect(routes.length).toBeGreaterThan(18);
-    for (const { method, path } of routes) {
-      const url = path
-        .replace('/v1/api', '')
-        .replace(':version', '1')
-        .replaceAll(/:[a-z_]+/g, 'x');
-      const ask =
-        method === 'GET' ? service.get(url) : method === 'POST' ? service.post(url, '{not JSON') : service.del(url);
-      expect([method, path, ...(await codes(ask))]).toEqual([method, path, 503, 'runs_disabled']);
+    for (const route of routes) {
+      const { method, path } = route;
+      expect([method, path, ...(await codes(call(route, '{not JSON')))]).toEqual([method, path, 503, 'runs_disabled']);
     }
   });
 
@@ -1141,32 +1156,14 @@ describe('keys', () => {
   it('routes x scopes: every route of runs takes its own scope and no other, admin beside execute and worker', async () => {
     await open({ keys });
     const routes = runsSurface({ requestTimeoutSeconds: 30 } as RunsDeps, true);
-    for (const { method, path, scope } of routes)
+    for (const route of routes) {
+      const { method, path, scope } = route;
       for (const held of scopes) {
-        const url = path
-          .replace('/v1/api', '')
-          .replace(':version', '1')
-          .replaceAll(/:[a-z_]+/g, 'x');
-        const more = { key: `top-${held}` };
-        const { status } = await (method === 'GET'
-          ? service.get(url, more)
-          : method === 'POST'
-            ? service.post(url, {}, more)
-            : service.del(url, more));
+        const { status } = await call(route, {}, { key: `top-${held}` });
         const may = held === scope || (held === 'admin' && (scope === 'execute' || scope === 'worker'));
-        expect([path, held, status === 403]).toEqual([path, held, !may]);
+        expect([method, path, held, status === 403]).toEqual([method, path, held, !may]);
       }
-    for (const { method, path } of routes) {
-      const url = path
-        .replace('/v1/api', '')
-        .replace(':version', '1')
-        .replaceAll(/:[a-z_]+/g, 'x');
-      const { status } = await (method === 'GET'
-        ? service.get(url)
-        : method === 'POST'
-          ? service.post(url, {})
-          : service.del(url));
-      expect([path, status]).toEqual([path, 401]);
+      expect([method, path, (await call(route, {})).status]).toEqual([method, path, 401]);
     }
   });
 
