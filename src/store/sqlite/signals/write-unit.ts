@@ -33,6 +33,19 @@ const CONTEXTS_READ = 16_384;
 /** Characters of contexts that a unit reads at the most, and more for each of its traces: one context may have thousands of tags. */
 const CONTEXT_CHARACTERS_READ = { together: 4 * 1024 * 1024, ofEach: 1024 } as const;
 
+/** A span that stands where another comes, and whether that says the same. */
+type StoredSpan = { readonly span: number; readonly start: bigint; readonly context: number; readonly isSame: boolean };
+/** @param found a row of `spans`; of the columns that are not looked at, some may be missing */
+const storedSpan = (found: Row | undefined, isSame: (found: Row) => boolean): StoredSpan => {
+  if (found === undefined) throw new Error('a span conflicts with one that does not exist');
+  return {
+    span: Number(found[SPAN.span]),
+    start: found[SPAN.start] as bigint,
+    context: Number(found[SPAN.context]),
+    isSame: isSame(found),
+  };
+};
+
 /** What a unit may still read of stored contexts. */
 type ContextRoom = { readonly ofEach: number; characters: number };
 
@@ -121,6 +134,13 @@ export const unitWriterOf = (
   const lastNumber = db.prepare<[], number>('SELECT last_insert_rowid()').pluck();
   const findSpan = db
     .prepare<[number, string], Row>('SELECT * FROM spans WHERE trace = ? AND span_id = ?')
+    .raw()
+    .safeIntegers();
+  /** The same as far as its start: to read all of a row takes three times as long. */
+  const findPlace = db
+    .prepare<[number, string], Row>(
+      'SELECT span, trace, context, NULL, NULL, NULL, NULL, NULL, start_ns FROM spans WHERE trace = ? AND span_id = ?',
+    )
     .raw()
     .safeIntegers();
   const receiveAgain = db.prepare('UPDATE spans SET received_ns = ? WHERE span = ?');
@@ -320,50 +340,52 @@ export const unitWriterOf = (
   /** Whether a span that stays in its place may do so: the index has its words under its number, so one with text needs its new number. */
   const mayStay = (span: number, payload: Row): boolean => !isWithText(payload) && payloads.holds(span, payload);
 
+  /** @param payload the columns of `span_payloads` of `row` */
+  const replaceSpan = (old: StoredSpan, row: Row, payload: Row, entry: TouchedTrace): void => {
+    if (payloads.hasText(old.span)) {
+      keepOldText.run(old.span);
+      replacedText = true;
+    } else payloads.drop(old.span);
+    deleteSpan.run(old.span);
+    insertSpan(row);
+    payloads.add(payload);
+    entry.atHand = undefined;
+    const start = row[SPAN.start] as bigint;
+    hours.touch(entry.project, old.start);
+    hours.touch(entry.project, start);
+    if (old.isSame) return;
+    entry.spansChanged = true;
+    if (old.start !== start) entry.leftStart = minOf(entry.leftStart, old.start);
+    entry.earliestStart = minOf(entry.earliestStart, start);
+    if (old.context !== row[SPAN.context]) entry.leftContext = true;
+  };
+
   /**
    * Puts a span into its trace. @returns false for one that was there, which is as the sender has it now
    * @param payload the columns of `span_payloads` of `row`
    * @param numberBefore the last number of an insert before the spans of this piece
    */
   const isNewSpan = (row: Row, payload: Row, entry: TouchedTrace, numberBefore: number): boolean => {
+    let old: StoredSpan;
     if (entry.isNew) {
       if (insertSpan(row).changes > 0) return true;
+      old = storedSpan(findSpan.get(entry.trace, row[SPAN.spanId] as string), (found) => isSameSpan(found, row));
+      if (old.isSame && mayStay(old.span, payload)) {
+        receiveAgain.run(row[SPAN.received], old.span);
+        return false;
+      }
     } else {
       // Many of a trace that stood in the file may come again as they were.
       const span = insertOrMeetSpan(row, numberBefore);
       if (span === row[SPAN.span]) return true;
       if (span !== undefined && mayStay(span, payload)) return false;
+      old =
+        span === undefined
+          ? storedSpan(findPlace.get(entry.trace, row[SPAN.spanId] as string), () => false)
+          : { span, start: row[SPAN.start] as bigint, context: row[SPAN.context] as number, isSame: true };
     }
-    replaceSpan(row, payload, entry);
+    replaceSpan(old, row, payload, entry);
     return false;
-  };
-
-  /** @param payload the columns of `span_payloads` of `row` */
-  const replaceSpan = (row: Row, payload: Row, entry: TouchedTrace): void => {
-    const found = findSpan.get(entry.trace, row[SPAN.spanId] as string);
-    if (found === undefined) throw new Error('a span conflicts with one that does not exist');
-    const old = Number(found[SPAN.span]);
-    const isSame = isSameSpan(found, row);
-    if (isSame && mayStay(old, payload)) {
-      receiveAgain.run(row[SPAN.received], old);
-      return;
-    }
-    if (payloads.hasText(old)) {
-      keepOldText.run(old);
-      replacedText = true;
-    } else payloads.drop(old);
-    deleteSpan.run(old);
-    insertSpan(row);
-    payloads.add(payload);
-    entry.atHand = undefined;
-    hours.touch(entry.project, found[SPAN.start] as bigint);
-    hours.touch(entry.project, row[SPAN.start] as bigint);
-    if (isSame) return;
-    entry.spansChanged = true;
-    const startBefore = found[SPAN.start] as bigint;
-    if (startBefore !== row[SPAN.start]) entry.leftStart = minOf(entry.leftStart, startBefore);
-    entry.earliestStart = minOf(entry.earliestStart, row[SPAN.start] as bigint);
-    if (Number(found[SPAN.context]) !== row[SPAN.context]) entry.leftContext = true;
   };
 
   const writeSpans = (
