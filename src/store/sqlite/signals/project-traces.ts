@@ -36,10 +36,6 @@ export type TouchedTrace = {
   storedContexts?: Map<number, Row> | undefined;
   /** Contexts below this place stand in the file and were not read. */
   olderContextsBelow?: number | undefined;
-  /** Others wait, so a new trace goes in without the values by which it is found. */
-  isBare?: boolean;
-  /** It went in so in the commit of its unit. */
-  wasBare?: boolean;
   /** The place after the newest context in the file. */
   nextContext?: number | undefined;
   /** Characters of `storedContexts`; infinite where there was no room to read them. */
@@ -55,16 +51,12 @@ type SomeTraces = { readonly traces: readonly TouchedTrace[]; readonly isFew: (r
 /** A trace as commits after that of its unit may know it: others may have changed its contexts. */
 const awaitedTrace = ({ storedContexts, contextCharacters, ...touched }: TouchedTrace): TouchedTrace => ({
   ...touched,
-  isNew: false,
-  isBare: false,
-  wasBare: touched.isBare === true,
-  atHand: undefined,
   olderContextsBelow: undefined,
   placesOfContexts: undefined,
   contextCharacters: (contextCharacters ?? 0) / Math.max(1, storedContexts?.size ?? 0), // as if it had read one of mean length
 });
 
-type Known = Pick<TouchedTrace, 'trace' | 'traceId' | 'project' | 'isNew' | 'isBare'>;
+type Known = Pick<TouchedTrace, 'trace' | 'traceId' | 'project' | 'isNew'>;
 
 /** Traces that are read together. One after the other takes three times as long. */
 const TRACES_TOGETHER = 128;
@@ -338,7 +330,7 @@ export const projectionOf = (
 
   const project = (touched: Known, totals: TraceTotals, stored: Row | undefined, judged: Judgements): void => {
     const { trace, traceId, isNew } = touched;
-    const ids = touched.isBare === true ? [] : totals.facets.map((facet) => facetIdOf(touched.project, facet));
+    const ids = totals.facets.map((facet) => facetIdOf(touched.project, facet));
     const kept = [...totalColumns(totals, judged), ids.join(',')];
     touchHour(touched.project, totals.startTime);
     if (isNew) {
@@ -429,9 +421,7 @@ export const projectionOf = (
     for (const touched of traces) {
       const row = stored.get(touched.trace);
       // One without a row has no more spans than this commit brought, or was deleted since.
-      // What is read of one that went in bare came with its unit: that bounds it.
-      const isShort = touched.wasBare === true ? isFewAlone : isFew;
-      if (row === undefined || isShort(readOf(touched, row))) short.push(touched);
+      if (row === undefined || isFew(readOf(touched, row))) short.push(touched);
       else long.push([touched, row]);
     }
     const judgements = judgementsAmong(short);
@@ -440,7 +430,6 @@ export const projectionOf = (
       const { trace, atHand } = touched;
       const row = stored.get(trace);
       const judged = judgements.get(trace) ?? noJudgements;
-      if (judged !== noJudgements) touched.isBare = false;
       const spans = read.get(trace);
       if (touched.spansChanged !== true) {
         judge(touched, row, judged);
@@ -490,15 +479,9 @@ export const projectionOf = (
         ({ spansChanged, judgementsChanged }) => spansChanged === true || judgementsChanged === true,
       );
       const isFew = fewOf(changed.length);
-      // Readers find a trace by its row, and the next unit its number: that comes with the commit.
-      const added = projectUntil({ traces: changed.filter(({ isNew }) => isNew), isFew }, othersWait);
-      for (const touched of added)
-        touched.isBare = touched.atHand !== undefined && isFewAlone(touched.atHand.spans.length);
-      projectUntil({ traces: added, isFew }, undefined);
-      const left = [
-        ...added.filter(({ isBare }) => isBare),
-        ...projectUntil({ traces: changed.filter(({ isNew }) => !isNew), isFew }, othersWait),
-      ];
+      // Readers take a trace to have what it is found by as soon as it has a row, and the next unit takes its number from that.
+      projectUntil({ traces: changed.filter(({ isNew }) => isNew), isFew }, undefined);
+      const left = projectUntil({ traces: changed.filter(({ isNew }) => !isNew), isFew }, othersWait);
       flush();
       if (left.length === 0) return;
       const list = late.putAwaited(left.map(({ trace }) => trace));
