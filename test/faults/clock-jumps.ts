@@ -68,7 +68,7 @@ const dueOver = (setAt: Window, due: Window, ms: number, restarts: readonly Rest
     set = { from: Math.min(set.from, bornAt + aheadMs), to: Math.min(set.to, servesAt + aheadMs) };
     const next = { from: set.from + ms - aheadMs, to: set.to + ms - aheadMs };
     over = again ? 'again' : next.to < bornAt ? 'at once' : 'by the clock';
-    // It may have ended before the process did, and this process heard of it later.
+    // The nap may have been over before the kill, and only its event came after the restart.
     bounds =
       bounds.from <= endedAt
         ? { from: Math.min(bounds.from, next.from), to: Math.max(bounds.to, next.to, servesAt) }
