@@ -391,8 +391,8 @@ const erase = (when: EraseWhen): void => {
     if (behind && !isRefusing(options.roomFlag)) catchUp();
     // What is to go without a trace must not be struck out by an erasure that can wait and came in between.
     const isUrgentNow = when === 'now' || queue.some(isUrgent);
-    // Spans that were sent again are cut out too when nothing waits: a purge for a handful of them would be a waste.
-    const mayCutOut = isUrgentNow || (when === 'later' && queue.length === 0);
+    // Spans that were sent again are cut out too when no unit waits: a purge for a handful of them would be a waste.
+    const mayCutOut = isUrgentNow || (when === 'later' && !queue.some((item) => 'unit' in item));
     // Where a purge is due, it takes these words as well.
     if (mayCutOut && !reach().isPurgeDue && cutOutSome(isUrgentNow ? CUT_OUT_SPANS : CUT_OUT_STEP.spans)) {
       queue.push({ erase: when });
