@@ -5,7 +5,7 @@
  */
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import { payloadRow } from '../src/store/signals/rows/encode.ts';
-import { recordOf } from '../src/store/sqlite/signals/payload-block.ts';
+import { bodyOf, type PayloadRecord, recordOf } from '../src/store/sqlite/signals/payload-block.ts';
 import { realisticBatches } from './store-limit.ts';
 
 const ROUNDS = 5;
@@ -20,17 +20,17 @@ console.log(
 /** Records one after the other, until a block has so many bytes. */
 const blocksOf = (blockBytes: number): Buffer[] => {
   const blocks: Buffer[] = [];
-  let next: Uint8Array[] = [];
+  let next: PayloadRecord[] = [];
   let held = 0;
-  for (const { record } of records) {
+  for (const record of records) {
     next.push(record);
-    held += record.length;
+    held += record.bytes;
     if (held < blockBytes) continue;
-    blocks.push(Buffer.concat(next));
+    blocks.push(bodyOf(next));
     next = [];
     held = 0;
   }
-  if (next.length > 0) blocks.push(Buffer.concat(next));
+  if (next.length > 0) blocks.push(bodyOf(next));
   return blocks;
 };
 

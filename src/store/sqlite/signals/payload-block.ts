@@ -22,8 +22,8 @@ export type BlockEntry = {
   readonly repeated: number;
 };
 
-/** A record of a block, as bytes. */
-export type PayloadRecord = Omit<BlockEntry, 'offset'> & { readonly record: Uint8Array };
+/** A record of a block. It is written when its block is: those of a unit together may be as large as its body. */
+export type PayloadRecord = Omit<BlockEntry, 'offset'> & { readonly writeTo: (body: Buffer, at: number) => void };
 
 /** Payloads that cannot be opened: an error as SQLite has it of a damaged page, of a file that is sound but for these bytes. */
 export class DamagedPayloads extends Error {
@@ -70,10 +70,6 @@ export const recordOf = (row: Row): PayloadRecord => {
   const lengths = texts.map((text) => (text === null ? 0 : Buffer.byteLength(text) + 1));
   let bytes = varintBytes(forms);
   for (const length of lengths) bytes += varintBytes(length) + Math.max(0, length - 1);
-  const record = Buffer.allocUnsafe(bytes);
-  let place = writeVarint(record, 0, forms);
-  for (const length of lengths) place = writeVarint(record, place, length);
-  for (const text of texts) if (text !== null) place += record.write(text, place);
   const twice = (payload: number, attribute: number): number =>
     texts[attribute] === null ? 0 : Math.max(0, (lengths[payload] ?? 0) - 1);
   return {
@@ -81,7 +77,11 @@ export const recordOf = (row: Row): PayloadRecord => {
     bytes,
     hasText: texts[INPUT] !== null || texts[OUTPUT] !== null,
     repeated: twice(INPUT, INPUT_ATTRIBUTE) + twice(OUTPUT, OUTPUT_ATTRIBUTE),
-    record,
+    writeTo: (body, at) => {
+      let place = writeVarint(body, at, forms);
+      for (const length of lengths) place = writeVarint(body, place, length);
+      for (const text of texts) if (text !== null) place += body.write(text, place);
+    },
   };
 };
 
@@ -128,7 +128,7 @@ export const textsIn = (
 /** The record itself. */
 export const recordIn = (body: Buffer, { offset, ...entry }: BlockEntry): PayloadRecord => ({
   ...entry,
-  record: body.subarray(offset, offset + entry.bytes),
+  writeTo: (into, at) => void body.copy(into, at, offset, offset + entry.bytes),
 });
 
 /** Output is taken in pieces of so many bytes: a body goes in one. */
@@ -160,6 +160,17 @@ export const packIndex = (block: number, entries: readonly Omit<BlockEntry, 'off
   return index;
 };
 
+/** The body of a block before it is compressed. */
+export const bodyOf = (records: readonly PayloadRecord[]): Buffer => {
+  const body = Buffer.allocUnsafe(records.reduce((sum, { bytes }) => sum + bytes, 0));
+  let at = 0;
+  for (const { bytes, writeTo } of records) {
+    writeTo(body, at);
+    at += bytes;
+  }
+  return body;
+};
+
 /**
  * @param block the number under which the block stands; none of its spans has a lower one
  * @param records in the order of their spans
@@ -169,7 +180,7 @@ export const packBlock = (
   records: readonly PayloadRecord[],
 ): { readonly index: Buffer; readonly body: Buffer } => {
   const index = packIndex(block, records);
-  const body = Buffer.concat(records.map(({ record }) => record));
+  const body = bodyOf(records);
   return { index, body: zstdCompressSync(body, { ...COMPRESSION, pledgedSrcSize: body.length }) };
 };
 
